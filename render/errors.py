@@ -1,0 +1,50 @@
+"""Failures a person can act on: what went wrong, why, and what to do next."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from render.texts import redact, visible
+
+
+class RenderError(Exception):
+    """Something could not be done; shown to people as three parts."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, what: str, *, why: str | Sequence[str] = (), next: str | Sequence[str] = ()) -> None:
+        super().__init__(what)
+        self.what = what
+        self.why = (why,) if isinstance(why, str) else tuple(why)
+        self.next = (next,) if isinstance(next, str) else tuple(next)
+
+    def __str__(self) -> str:
+        lines = [_shown(self.what), *_part("why:  ", self.why), *_part("next: ", self.next)]
+        return "\n".join(lines)
+
+
+class InvalidInput(RenderError):
+    """Wrong usage, or a file of the user's that cannot be understood."""
+
+    exit_code = 2
+
+
+class Differs(RenderError):
+    """Something is out of date, or is not what was recorded."""
+
+    exit_code = 3
+
+
+class Unsatisfiable(RenderError):
+    """No answer suits everyone, or nobody agreed to the only one."""
+
+    exit_code = 4
+
+
+def _part(label: str, lines: Sequence[str]) -> list[str]:
+    labels = [label, *[" " * len(label)] * len(lines)]
+    return [f"  {label}{_shown(line)}" for label, line in zip(labels, lines, strict=False)]
+
+
+def _shown(text: str) -> str:
+    # Our own sentences are short; what is long or odd came from outside.
+    return visible(redact(text))

@@ -1,0 +1,131 @@
+"""Every bound in one table. What hits one is an error that names it; nothing is cut silently."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from render.errors import InvalidInput, RenderError
+
+KIB = 1 << 10
+MIB = 1 << 20
+GIB = 1 << 30
+
+_PREFIX = "XPLOCK_LIMIT_"
+_UNITS = {"": 1, "K": KIB, "KIB": KIB, "M": MIB, "MIB": MIB, "G": GIB, "GIB": GIB}
+_AMOUNT = re.compile(r"([0-9]{1,15})\s*([A-Za-z]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of anything is accepted; each field can be set as XPLOCK_LIMIT_<FIELD>."""
+
+    # Answers of a registry
+    manifest_bytes: int = 4 * MIB
+    token_bytes: int = 64 * KIB
+    error_bytes: int = 64 * KIB
+    tag_page_bytes: int = 16 * MIB
+    tag_pages: int = 1_000
+    tags: int = 100_000
+    redirects: int = 5
+
+    # Images
+    layer_bytes: int = 100 * MIB
+    unpacked_bytes: int = 512 * MIB
+    package_bytes: int = 200 * MIB
+    tar_members: int = 10_000
+    layers: int = 256
+    index_entries: int = 100
+    index_depth: int = 2
+
+    # Documents
+    document_bytes: int = 32 * MIB
+    meta_bytes: int = 1 * MIB
+    meta_depth: int = 50
+    file_bytes: int = 10 * MIB
+    files: int = 5_000
+    file_depth: int = 100
+    file_aliases: int = 1_000
+    file_nodes: int = 100_000
+
+    # Packages
+    dependencies: int = 1_000
+    packages: int = 5_000
+    constraint_chars: int = 1_024
+    version_chars: int = 128
+
+    # Time, in seconds
+    connect_seconds: int = 5
+    idle_seconds: int = 15
+    request_seconds: int = 30
+    retry_after_seconds: int = 60
+    run_seconds: int = 300
+    helper_seconds: int = 10
+
+    # Tries and width
+    attempts: int = 10
+    attempts_unanswered: int = 5
+    failures_in_a_row: int = 20
+    parallel: int = 8
+    parallel_per_host: int = 4
+
+    # Disk
+    cache_bytes: int = 1 * GIB
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> "Limits":
+        """Return the defaults, changed by the operator's XPLOCK_LIMIT_* variables."""
+        known = {field.name for field in fields(cls)}
+        given = {name.removeprefix(_PREFIX).lower(): name for name in environ if name.startswith(_PREFIX)}
+        unknown = sorted(given[field] for field in given.keys() - known)
+        if unknown:
+            raise InvalidInput(
+                f"unknown limit {unknown[0]}",
+                why=f"the limits are {', '.join(setting(name) for name in sorted(known))}",
+                next=f"unset {unknown[0]}",
+            )
+        return cls(**{field: _parse_amount(name, environ[name]) for field, name in given.items()})
+
+
+class LimitExceeded(RenderError):
+    """Something is larger, longer or deeper than we accept."""
+
+    def __init__(self, what: str, limit: str, limits: Limits, *, found: str = "") -> None:
+        amount = format_amount(limit, getattr(limits, limit))
+        super().__init__(
+            what,
+            why=f"the limit is {amount}" + (f"; found {found}" if found else ""),
+            next=f"if you trust where it comes from, raise the limit with {setting(limit)}",
+        )
+
+
+def setting(limit: str) -> str:
+    """Return the environment variable that sets a limit."""
+    return _PREFIX + limit.upper()
+
+
+def format_amount(limit: str, amount: int) -> str:
+    """Return a limit's amount with its unit, as a person would write it."""
+    name = limit.rsplit("_", 1)
+    if name[-1] == "bytes":
+        return format_bytes(amount)
+    return f"{amount:,} {limit.replace('_', ' ') if len(name) == 1 else ' '.join(reversed(name))}"
+
+
+def format_bytes(amount: int) -> str:
+    """Return a number of bytes in the largest unit that divides it."""
+    for unit, size in (("GiB", GIB), ("MiB", MIB), ("KiB", KIB)):
+        if amount >= size and amount % size == 0:
+            return f"{amount // size} {unit}"
+    return f"{amount:,} bytes"
+
+
+def _parse_amount(name: str, text: str) -> int:
+    match = _AMOUNT.fullmatch(text.strip())
+    unit = _UNITS.get(match[2].upper()) if match else None
+    if match is None or unit is None or int(match[1]) == 0:
+        raise InvalidInput(
+            f"{name}={text} is not an amount",
+            why="a limit is a positive whole number, for bytes with an optional unit: 64KiB, 10MiB, 1GiB",
+            next=f"correct or unset {name}",
+        )
+    return int(match[1]) * unit

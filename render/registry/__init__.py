@@ -1,0 +1,1 @@
+"""References → bytes: what registries and OCI layouts hold, checked against its digest."""

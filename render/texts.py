@@ -1,0 +1,36 @@
+"""Text from outside, made safe to show: no terminal sequences, no endless lines, no secrets."""
+
+import re
+
+SHOWN_CHARACTERS = 500
+
+# C0, DEL, C1, direction marks, line separators, zero-width characters and lone surrogates: all of
+# these change what a reader sees without being seen.
+_HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+_URL = re.compile(r"\b([a-z][a-z0-9+.-]*://)([^\s/?#'\"<>]*@)?([^\s?#'\"<>]*)(\?[^\s#'\"<>]*)?", re.IGNORECASE)
+
+
+def visible(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
+    """Return text with every invisible character written out, cut to a readable length."""
+    if len(text) > limit:
+        text = text[: limit - 1] + "…"
+    return _HIDDEN.sub(_written_out, text)
+
+
+def redact(text: str) -> str:
+    """Return text with user info and query values of every URL in it replaced by stars."""
+    return _URL.sub(_without_secrets, text)
+
+
+def _written_out(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return {9: r"\t", 10: r"\n", 13: r"\r"}.get(code, f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
+
+
+def _without_secrets(match: re.Match[str]) -> str:
+    scheme, user, rest, query = match.groups()
+    names = [part.split("=", 1)[0] for part in query[1:].split("&")] if query else []
+    hidden = "?" + "&".join(f"{name}=***" for name in names) if names else ""
+    return f"{scheme}{'***@' if user else ''}{rest}{hidden}"

@@ -1,0 +1,1 @@
+"""Bytes → packages: what Crossplane would read out of an image."""
