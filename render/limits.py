@@ -38,7 +38,8 @@ class Limits:
     index_depth: int = 2
 
     # Documents
-    document_bytes: int = 32 * MIB
+    document_bytes: int = 16 * MIB
+    document_depth: int = 10_000
     meta_bytes: int = 1 * MIB
     meta_depth: int = 50
     file_bytes: int = 10 * MIB
@@ -105,10 +106,9 @@ def setting(limit: str) -> str:
 
 def format_amount(limit: str, amount: int) -> str:
     """Return a limit's amount with its unit, as a person would write it."""
-    name = limit.rsplit("_", 1)
-    if name[-1] == "bytes":
+    if limit.endswith("_bytes"):
         return format_bytes(amount)
-    return f"{amount:,} {limit.replace('_', ' ') if len(name) == 1 else ' '.join(reversed(name))}"
+    return f"{amount:,} {limit.replace('_', ' ')}"
 
 
 def format_bytes(amount: int) -> str:

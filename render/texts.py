@@ -9,7 +9,9 @@ SHOWN_CHARACTERS = 500
 _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
-_URL = re.compile(r"\b([a-z][a-z0-9+.-]*://)([^\s/?#'\"<>]*@)?([^\s?#'\"<>]*)(\?[^\s#'\"<>]*)?", re.IGNORECASE)
+_URL = re.compile(
+    r"\b([a-z][a-z0-9+.-]*://)([^\s/?#'\"<>]*@)?([^\s?#'\"<>]*)(\?[^\s#'\"<>]*)?", re.IGNORECASE
+)
 
 
 def visible(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:

@@ -1,0 +1,76 @@
+"""Files of the user's: read only if they are plain files, replaced and never edited."""
+
+import os
+import secrets
+import stat
+from io import BufferedReader
+from pathlib import Path
+
+from render.errors import RenderError
+
+
+class InvalidFile(RenderError):
+    """A path that is not the plain file we expect."""
+
+    exit_code = 2
+
+
+def open_plain(path: Path) -> BufferedReader:
+    """Open a regular file for reading; links, pipes and devices are refused."""
+    try:
+        # Without O_NONBLOCK a pipe in the file's place would hold us for ever.
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise InvalidFile(
+            f"{path} cannot be read",
+            why="it is a symbolic link" if path.is_symlink() else (error.strerror or "").lower(),
+            next="check the path",
+        ) from None
+    file = os.fdopen(handle, "rb")
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        file.close()
+        raise InvalidFile(f"{path} cannot be read", why="it is not a plain file", next="check the path")
+    return file
+
+
+def read_plain(path: Path, most: int) -> bytes | None:
+    """Read a regular file whole, or return nothing if it is larger than so many bytes."""
+    with open_plain(path) as file:
+        data = file.read(most + 1)
+    return data if len(data) <= most else None
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Put a file in place in one step: a reader sees the old bytes or the new ones, never a part."""
+    if path.is_symlink():
+        raise InvalidFile(f"{path} is not written", why="it is a symbolic link", next="remove the link")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        _keep_mode(path, temporary)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise RenderError(
+            f"{path} cannot be written", why=(error.strerror or str(error)).lower(), next="check the folder"
+        ) from None
+    _sync_folder(path.parent)
+
+
+def _keep_mode(old: Path, new: Path) -> None:
+    try:
+        known = old.stat()
+    except FileNotFoundError:
+        return
+    new.chmod(stat.S_IMODE(known.st_mode))
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

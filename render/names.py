@@ -1,0 +1,53 @@
+"""Object and revision names, exactly as Crossplane derives them."""
+
+import hashlib
+
+from render.references import DOCKER_HUB, Digest, PartialSource, Source
+
+_LONGEST_LABEL = 63
+_PACKAGE_PART = 50
+_HASH_PART = 12
+
+
+def dns_label(text: str) -> str:
+    """Turn any text into a DNS label by Crossplane's rules; the result can be empty."""
+    # Positions count in the input: a dropped character still uses up one of the 63.
+    last = min(len(text), _LONGEST_LABEL) - 1
+    kept = (
+        _label_character(character, inner=0 < i < last) for i, character in enumerate(text[:_LONGEST_LABEL])
+    )
+    return "".join(kept).strip("-")
+
+
+def object_name(source: Source | PartialSource) -> str:
+    """Return the name that Crossplane gives to a package it installs as a dependency."""
+    return dns_label(_repository_as_pulled(source))
+
+
+def friendly_id(name: str, hash_text: str) -> str:
+    """Join a name and a hash into a label, both cut to their share of it."""
+    return dns_label(f"{name[:_PACKAGE_PART]}-{hash_text[:_HASH_PART]}")
+
+
+def revision_name(package_name: str, digest: Digest) -> str:
+    """Return the name of a package's revision up to Crossplane v2.3."""
+    return friendly_id(package_name, digest.removeprefix("sha256:"))
+
+
+def generation_revision_name(package_name: str, digest: Digest, generation: int) -> str:
+    """Return the name of a package's revision from Crossplane v2.4 on, where every spec change makes one."""
+    identity = f"{digest.removeprefix('sha256:')}|{generation}"
+    return friendly_id(package_name, hashlib.sha256(identity.encode()).hexdigest())
+
+
+def _label_character(character: str, *, inner: bool) -> str:
+    if "a" <= character <= "z" or "0" <= character <= "9":
+        return character
+    return "-" if inner and character in "./:-" else ""
+
+
+def _repository_as_pulled(source: Source | PartialSource) -> str:
+    # Crossplane parses a dependency with Docker Hub as its default, where single names live below library/.
+    on_docker_hub = isinstance(source, PartialSource) or source.registry in DOCKER_HUB
+    prefix = "library/" if on_docker_hub and "/" not in source.repository else ""
+    return prefix + source.repository

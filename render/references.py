@@ -1,0 +1,208 @@
+"""The names of things in registries: sources, references, digests. One strict grammar, no defaults."""
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from typing import NewType
+
+from render.errors import InvalidInput
+
+Digest = NewType("Digest", str)  # "sha256:" and 64 lower-case hex digits
+
+DOCKER_HUB = frozenset({"docker.io", "index.docker.io"})
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+# Distribution spec, "Pulling manifests": the grammar of <name>.
+_COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_REPOSITORY = re.compile(rf"{_COMPONENT}(?:/{_COMPONENT})*")
+_HOST = re.compile(
+    r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::(?P<port>[0-9]{1,5}))?"
+)
+_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
+# The rule of the CRD on spec.package, which is not the grammar that the controllers parse with.
+_ADMITTED = re.compile(r"[^./]+(\.[^./]+)+(/[^/:@]+)+(:[^:@]+(@sha256.+)?|@sha256.+)")
+
+_USER_INFO = re.compile(r"^[^/]*@")
+
+_LONGEST_REPOSITORY = 255
+_LONGEST_HOST = 255
+
+
+class InvalidReference(InvalidInput):
+    """A text that names no image, package or digest."""
+
+    def __init__(self, text: str, why: str) -> None:
+        shown = _USER_INFO.sub("***@", text)
+        super().__init__(
+            f"{shown!r} is not a package reference" if text else "an empty text is not a package reference",
+            why=why,
+            next="write registry/organisation/name:tag, or registry/organisation/name@sha256:…",
+        )
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Source:
+    """An image repository, without tag or digest; the registry is in its canonical form."""
+
+    registry: str
+    repository: str
+
+    def __str__(self) -> str:
+        return f"{self.registry}/{self.repository}"
+
+    @property
+    def parent(self) -> str:
+        """The repository's path without its last component; empty if there is only one."""
+        return self.repository.rpartition("/")[0]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PartialSource:
+    """A dependency written without its registry; the package that depends on it tells the rest."""
+
+    repository: str
+
+    def __str__(self) -> str:
+        return self.repository
+
+    def complete(self, dependant: Source) -> Source:
+        """Fill in what is missing from the immediate dependant: the registry, and for a bare name its path."""
+        if "/" in self.repository or not dependant.parent:
+            return Source(dependant.registry, self.repository)
+        return Source(dependant.registry, f"{dependant.parent}/{self.repository}")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A source plus a tag, a digest, or both."""
+
+    source: Source
+    tag: str | None = None
+    digest: Digest | None = None
+
+    def __str__(self) -> str:
+        tag = f":{self.tag}" if self.tag else ""
+        digest = f"@{self.digest}" if self.digest else ""
+        return f"{self.source}{tag}{digest}"
+
+
+def parse_digest(text: str) -> Digest:
+    """Parse "sha256:" and 64 lower-case hex digits."""
+    if not _DIGEST.fullmatch(text):
+        raise InvalidReference(text, "a digest is sha256: and 64 lower-case hex digits")
+    return Digest(text)
+
+
+def is_digest(text: str) -> bool:
+    """Tell whether text is a well-formed digest."""
+    return _DIGEST.fullmatch(text) is not None
+
+
+def is_tag(text: str) -> bool:
+    """Tell whether text is a well-formed tag."""
+    return _TAG.fullmatch(text) is not None
+
+
+def parse_reference(text: str) -> Reference:
+    """Parse a full reference: registry, repository, and a tag, a digest or both."""
+    if _USER_INFO.match(text):
+        raise InvalidReference(text, "it carries user info; credentials come from the docker configuration")
+    base, at, digest = text.partition("@")
+    if at and not _DIGEST.fullmatch(digest):
+        raise InvalidReference(text, "after @ comes sha256: and 64 lower-case hex digits")
+    path, tag = _split_tag(text, base)
+    if not at and tag is None:
+        raise InvalidReference(text, "it has neither a tag nor a digest, and none is assumed")
+    source = _parse_source(text, path)
+    if source.registry in DOCKER_HUB and "/" not in source.repository:
+        raise InvalidReference(
+            text, f"on Docker Hub its full name is {source.registry}/library/{source.repository}"
+        )
+    return Reference(source, tag, Digest(digest) if at else None)
+
+
+def parse_source(text: str) -> Source:
+    """Parse a repository with its registry, without tag or digest."""
+    return _parse_source(text, text)
+
+
+def parse_dependency_source(text: str) -> Source | PartialSource:
+    """Parse what a package depends on: a source, or one whose registry its dependant tells."""
+    first, slash, _ = text.partition("/")
+    if slash and _names_registry(first):
+        return _parse_source(text, text)
+    _check_repository(text, text)
+    return PartialSource(text)
+
+
+def is_admitted(text: str) -> bool:
+    """Tell whether the API server admits this as the spec.package of a package object."""
+    return _ADMITTED.fullmatch(text) is not None
+
+
+def lock_identity(reference: Reference) -> tuple[str, str]:
+    """Return the source and the version by which Crossplane's Lock knows a reference.
+
+    A tag in front of a digest stays in the source: such a package is invisible to its dependants.
+    """
+    if reference.digest is None:
+        return str(reference.source), reference.tag or ""
+    return str(Reference(reference.source, reference.tag)), reference.digest
+
+
+def _split_tag(text: str, base: str) -> tuple[str, str | None]:
+    path, colon, tag = base.rpartition(":")
+    if not colon or "/" in tag:
+        return base, None
+    if not _TAG.fullmatch(tag):
+        raise InvalidReference(text, f"{tag!r} is not a tag: 1 to 128 letters, digits, '_', '.' and '-'")
+    return path, tag
+
+
+def _parse_source(text: str, path: str) -> Source:
+    registry, slash, repository = path.partition("/")
+    if "://" in text:
+        raise InvalidReference(text, "it starts with a scheme; a reference has none")
+    if not slash or not _names_registry(registry):
+        raise InvalidReference(text, "it does not start with a registry host, and none is assumed")
+    _check_repository(text, repository)
+    return Source(_canonical_host(text, registry), repository)
+
+
+def _names_registry(first: str) -> bool:
+    return first == "localhost" or "." in first or ":" in first
+
+
+def _check_repository(text: str, repository: str) -> None:
+    if len(repository) > _LONGEST_REPOSITORY or not _REPOSITORY.fullmatch(repository):
+        raise InvalidReference(
+            text,
+            f"{repository!r} is not a repository: at most {_LONGEST_REPOSITORY} lower-case letters and digits, "
+            "joined by '/', '.', '_' and '-'",
+        )
+
+
+def _canonical_host(text: str, host: str) -> str:
+    match = _HOST.fullmatch(host)
+    if match is None or len(host) > _LONGEST_HOST:
+        raise InvalidReference(text, f"{host!r} is not a host name or address with an optional port")
+    name = _canonical_name(text, match["name"].lower())
+    port = int(match["port"]) if match["port"] else 443
+    if not 0 < port < 65536:
+        raise InvalidReference(text, f"{port} is not a port")
+    return name if port == 443 else f"{name}:{port}"
+
+
+def _canonical_name(text: str, name: str) -> str:
+    # What ends in a number is an address, or an odd spelling of one that resolvers read differently.
+    numeric = name.rpartition(".")[2].isdigit() or name.rpartition(".")[2].startswith("0x")
+    if name.startswith("[") or numeric:
+        try:
+            address = ipaddress.ip_address(name.strip("[]"))
+        except ValueError:
+            raise InvalidReference(text, f"{name!r} is not an address") from None
+        return f"[{address}]" if address.version == 6 else str(address)
+    if not all(_LABEL.fullmatch(label) for label in name.split(".")):
+        raise InvalidReference(text, f"{name!r} is not a host name")
+    return name

@@ -1,0 +1,253 @@
+"""Tags, manifests and blobs over HTTP; every byte is checked against its digest before anyone looks at it."""
+
+import json
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import IO, Generic, TypeVar
+from urllib.parse import urljoin
+
+from render.errors import RenderError
+from render.limits import LimitExceeded
+from render.references import Digest, Reference, Source, is_tag
+from render.registry.addresses import RequestRefused, api_address, host_of, split_url
+from render.registry.cache import Cache
+from render.registry.manifests import IMAGE_TYPES, INDEX_TYPES, Content, Descriptor, digest_of
+from render.registry.tokens import Authenticator
+from render.registry.transport import Answer, RegistryUnreachable, Request, Transport
+from render.texts import visible
+
+_ACCEPT = ", ".join(sorted(IMAGE_TYPES | INDEX_TYPES, reverse=True))
+_NEXT_PAGE = re.compile(r'<([^<>]*)>\s*;[^,]*\brel\s*=\s*"?next\b', re.IGNORECASE)
+_PAGE_SIZE = 1000
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class NotFound(RenderError):
+    """A repository, tag or digest that its registry does not have."""
+
+
+class TamperedContent(RenderError):
+    """Bytes that are not the ones their digest names."""
+
+    def __init__(self, source: Source, asked: Digest, got: Digest) -> None:
+        super().__init__(
+            f"{source} serves other bytes than the ones that were asked for",
+            why=[f"asked for {asked}", f"received {got}"],
+            next="do not use this package; tell whoever runs the registry, the mirror or the proxy in between",
+        )
+
+
+class RegistryClient:
+    """Reads from any registry. One question is asked once in a run, whoever wants to know."""
+
+    def __init__(self, transport: Transport, authenticator: Authenticator, cache: Cache) -> None:
+        self._transport = transport
+        self._authenticator = authenticator
+        self._cache = cache
+        self._limits = transport.limits
+        self._tags: _Once[Source, tuple[str, ...]] = _Once(self._fetch_tags)
+        self._contents: _Once[Reference, Content] = _Once(self._fetch_content)
+
+    def tags(self, source: Source) -> tuple[str, ...]:
+        """Return all tags of a repository, sorted."""
+        return self._tags.get(source)
+
+    def content(self, reference: Reference) -> Content:
+        """Return the manifest or index that a reference names; of tag and digest the digest counts."""
+        by_digest = reference.digest is not None
+        return self._contents.get(replace(reference, tag=None) if by_digest else reference)
+
+    def blob(self, source: Source, descriptor: Descriptor) -> IO[bytes]:
+        """Return a blob as an open file; exactly the bytes of the descriptor, or an error."""
+        if descriptor.size > self._limits.layer_bytes:
+            raise LimitExceeded(
+                f"a layer of {source} is too large",
+                "layer_bytes",
+                self._limits,
+                found=f"{descriptor.size:,} bytes",
+            )
+        cached = self._cache.get_blob(descriptor.digest, descriptor.size)
+        if cached is not None:
+            return cached
+        answer = self._fetch_checked(source, f"blobs/{descriptor.digest}", descriptor)
+        self._cache.add_blob(descriptor.digest, answer.body)
+        answer.body.seek(0)
+        return answer.body
+
+    def _fetch_checked(self, source: Source, path: str, descriptor: Descriptor) -> Answer:
+        for last in (False, True):
+            answer = self._ask(source, path, limit="layer_bytes", size=descriptor.size)
+            if answer.digest == descriptor.digest:
+                return answer
+            answer.body.close()
+            # A broken proxy gets one more chance; who sends wrong bytes twice means it.
+            if last:
+                raise TamperedContent(source, descriptor.digest, answer.digest)
+        raise AssertionError("unreachable")
+
+    def _fetch_content(self, reference: Reference) -> Content:
+        asked = reference.digest
+        if asked is not None and (known := self._cached_content(asked)):
+            return known
+        answer = self._ask(
+            reference.source, f"manifests/{asked or reference.tag}", headers={"Accept": _ACCEPT}
+        )
+        media_type, data = answer.headers.get("content-type", ""), answer.read()
+        if asked is not None and answer.digest != asked:
+            raise TamperedContent(reference.source, asked, answer.digest)
+        content = Content(data, media_type, answer.digest)
+        self._cache.put_facts(content.digest, "manifest", media_type.encode() + b"\n" + data)
+        return content
+
+    def _cached_content(self, digest: Digest) -> Content | None:
+        kept = self._cache.get_facts(digest, "manifest")
+        if kept is None:
+            return None
+        media_type, _, data = kept.partition(b"\n")
+        return (
+            Content(data, media_type.decode(errors="replace"), digest) if digest_of(data) == digest else None
+        )
+
+    def _fetch_tags(self, source: Source) -> tuple[str, ...]:
+        path, seen, tags = f"tags/list?n={_PAGE_SIZE}", set[str](), set[str]()
+        while path:
+            if path in seen or len(seen) >= self._limits.tag_pages:
+                raise _endless(source, len(seen), self._limits.tag_pages)
+            seen.add(path)
+            answer = self._ask(source, path, limit="tag_page_bytes")
+            page = _parse_tags(source, answer.read())
+            following = _next_page(answer.headers.get("link", ""))
+            if following and page <= tags:
+                raise _endless(source, len(seen), self._limits.tag_pages)
+            tags |= page
+            if len(tags) > self._limits.tags:
+                raise LimitExceeded(f"{source} has too many tags", "tags", self._limits)
+            path = self._page_path(source, path, following) if following else ""
+        return tuple(sorted(tags))
+
+    def _page_path(self, source: Source, path: str, link: str) -> str:
+        """Return the next page's path below the repository; a page elsewhere is not asked for."""
+        base = self._url(source, "")
+        target = split_url(urljoin(self._url(source, path), link))
+        here = split_url(base)
+        if (target.scheme, host_of(target)) != (here.scheme, host_of(here)) or not target.path.startswith(
+            here.path
+        ):
+            raise RequestRefused(host_of(target), f"the tag list of {source} continues elsewhere")
+        return target.geturl().removeprefix(f"{target.scheme}://{target.netloc}").removeprefix(here.path)
+
+    def _ask(
+        self,
+        source: Source,
+        path: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        limit: str = "manifest_bytes",
+        size: int | None = None,
+    ) -> Answer:
+        host, _ = api_address(source)
+        refused = 0
+        while True:
+            sent = self._authenticator.header(source, host)
+            authorization = {"Authorization": sent} if sent else {}
+            request = Request(
+                self._url(source, path), {**(headers or {}), **authorization}, limit=limit, size=size
+            )
+            answer = self._transport.ask(request)
+            if (
+                answer.status == 401
+                and refused < 2
+                and self._authenticator.take_challenge(source, host, answer, sent)
+            ):
+                answer.body.close()
+                refused += 1
+                continue
+            if answer.status != 200:
+                raise self._failure(source, path, host, answer)
+            return answer
+
+    def _failure(self, source: Source, path: str, host: str, answer: Answer) -> RenderError:
+        message = _error_message(answer.read())
+        if answer.status in (401, 403):
+            return self._authenticator.denied(source, host, answer.status, message)
+        if answer.status == 404:
+            kind, _, name = path.partition("?")[0].partition("/")
+            what = f"{source} does not exist" if kind == "tags" else f"{source} has no {_KINDS[kind]} {name}"
+            return NotFound(
+                what,
+                why=f"{host} answered with status 404" + (f": {message}" if message else ""),
+                next="check the spelling; some registries also hide what you are not allowed to read",
+            )
+        return RegistryUnreachable(
+            f"{host} gave no usable answer for {source}",
+            why=f"it answered with status {answer.status}" + (f": {message}" if message else ""),
+            next="try again later, or ask whoever runs the registry",
+        )
+
+    def _url(self, source: Source, path: str) -> str:
+        host, repository = api_address(source)
+        return f"{self._transport.scheme(host)}://{host}/v2/{repository}/{path}"
+
+
+_KINDS = {"manifests": "version", "blobs": "layer"}
+
+
+class _Once(Generic[Key, Value]):
+    """Answers each question once: the first thread fetches, the others wait for its answer."""
+
+    def __init__(self, fetch: Callable[[Key], Value]) -> None:
+        self._fetch = fetch
+        self._lock = threading.Lock()
+        self._locks: dict[Key, threading.Lock] = {}
+        self._answers: dict[Key, Value] = {}
+
+    def get(self, key: Key) -> Value:
+        with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self._answers:
+                self._answers[key] = self._fetch(key)
+            return self._answers[key]
+
+
+def _parse_tags(source: Source, data: bytes) -> set[str]:
+    try:
+        tags = json.loads(data)["tags"] or []
+        texts = [tag for tag in tags if isinstance(tag, str)]
+        if not isinstance(tags, list) or len(texts) < len(tags):
+            raise ValueError
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise RegistryUnreachable(
+            f"the tag list of {source} cannot be read",
+            why="the answer is not a JSON object with a list of tags",
+            next="check that the host is a container registry",
+        ) from None
+    # What is no tag by the grammar could not be asked for anyway.
+    return {tag for tag in texts if is_tag(tag)}
+
+
+def _next_page(link: str) -> str:
+    match = _NEXT_PAGE.search(link)
+    return match[1] if match else ""
+
+
+def _endless(source: Source, pages: int, limit: int) -> RenderError:
+    why = f"it has more than {limit:,} pages" if pages >= limit else f"after {pages} pages it repeats itself"
+    return RegistryUnreachable(
+        f"the tag list of {source} does not end",
+        why=why,
+        next="ask whoever runs the registry; the most pages read is set by XPLOCK_LIMIT_TAG_PAGES",
+    )
+
+
+def _error_message(body: bytes) -> str:
+    """Return what the registry says, in one line that is safe to show."""
+    try:
+        first = json.loads(body)["errors"][0]
+        return visible(str(first.get("message") or first.get("code") or ""))
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+        return visible(" ".join(body.decode(errors="replace").split()))

@@ -1,0 +1,444 @@
+"""Who we are to a registry: docker and podman configuration files, and the helpers they name."""
+
+import base64
+import json
+import os
+import re
+import selectors
+import shutil
+import signal
+import stat
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
+
+from render.errors import InvalidInput, RenderError
+from render.limits import KIB, LimitExceeded, Limits, format_bytes, setting
+from render.references import DOCKER_HUB
+
+_HUB = "index.docker.io"
+_HUB_HOSTS = DOCKER_HUB | {"registry-1.docker.io"}
+# Docker knows its own registry by the address of an API that is long gone.
+_HUB_SERVER = "https://index.docker.io/v1/"
+
+_ENVIRONMENT = "DOCKER_AUTH_CONFIG"
+_SCHEME = re.compile(r"https?://", re.IGNORECASE)
+_SUFFIX = re.compile(r"[A-Za-z0-9._-]+")
+_HEADER_TEXT = re.compile(r"[\x21-\x7e]*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+_HELPER_BYTES = 64 * KIB
+# Short enough for any pipe to take at once, so that writing to a helper never has to wait.
+_LONGEST_SERVER = 1_000
+_NOT_FOUND = b"credentials not found"
+_IDENTITY_TOKEN_USER = "<token>"  # noqa: S105 - the helper protocol's mark, not a secret
+
+
+class InvalidCredentialFile(InvalidInput):
+    """A docker configuration that cannot be read or understood."""
+
+    def __init__(self, origin: str, why: str | list[str]) -> None:
+        super().__init__(
+            f"{origin} cannot be used as a docker configuration",
+            why=why,
+            next="correct it, write it anew with docker login, or set DOCKER_CONFIG to another folder",
+        )
+
+
+class HelperFailed(RenderError):
+    """A credential helper that gave neither credentials nor word that there are none."""
+
+    def __init__(self, helper: str, server: str, why: str, *, next: str) -> None:
+        # What a helper writes is never shown: it may well be a secret.
+        super().__init__(f"{helper} gave no credentials for {_name(server)}", why=why, next=next)
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What to show to one registry; nothing of it ever appears in a text."""
+
+    username: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+    identity_token: str = field(default="", repr=False)
+    registry_token: str = field(default="", repr=False)
+
+    @property
+    def basic(self) -> str:
+        """The value of an Authorization header with user name and password; empty without them."""
+        if not self.username and not self.password:
+            return ""
+        return "Basic " + base64.b64encode(f"{self.username}:{self.password}".encode()).decode()
+
+
+class CredentialStore:
+    """Finds credentials where docker, podman and go-containerregistry look for them."""
+
+    def __init__(self, environ: Mapping[str, str], limits: Limits, warn: Callable[[str], None]) -> None:
+        self._environ = environ
+        self._limits = limits
+        self._warn = warn
+        self._lock = threading.Lock()
+        self._outcomes: dict[object, Any] = {}
+
+    def find(self, registry: str, repository: str) -> Credentials | None:
+        """Return the credentials for a repository; those for the longest part of its name win."""
+        with self._lock:
+            configs = self._once("configs", self._read_configs)
+            for name in _names(registry, repository):
+                for config in configs:
+                    found = self._ask_helper(config, name) or config.credentials(name)
+                    if found:
+                        return found
+        return None
+
+    def looked_at(self) -> tuple[str, ...]:
+        """Return the settings, files and helpers that were considered, for an error text."""
+        with self._lock, suppress(RenderError):
+            configs = self._once("configs", self._read_configs)
+            helpers = {helper for config in configs for helper in config.programs()}
+            return (*_places_looked_at(self._environ), *sorted(helpers))
+        return tuple(_places_looked_at(self._environ))
+
+    def _once(self, key: object, call: Callable[[], Any]) -> Any:
+        # A failure is remembered too: a helper that hangs is waited for once, not once per package.
+        if key not in self._outcomes:
+            try:
+                self._outcomes[key] = call()
+            except RenderError as error:
+                self._outcomes[key] = error
+        outcome = self._outcomes[key]
+        if isinstance(outcome, RenderError):
+            raise outcome.with_traceback(None)
+        return outcome
+
+    def _read_configs(self) -> "list[_Config]":
+        configs = []
+        if self._environ.get(_ENVIRONMENT):
+            configs.append(_parse_config(self._environ[_ENVIRONMENT].encode(errors="replace"), _ENVIRONMENT))
+        path = next((place.path for place in _places(self._environ) if place.is_file()), None)
+        if path is not None:
+            configs.append(_read_config(path, self._limits, self._warn))
+        return configs
+
+    def _ask_helper(self, config: "_Config", name: str) -> Credentials | None:
+        suffix = config.helper(name)
+        if not suffix:
+            return None
+        helper = _Helper(f"docker-credential-{suffix}", config.origin, self._environ, self._limits)
+        for server in filter(_fits_a_pipe, config.servers(name)):
+            found: Credentials | None = self._once((suffix, server), partial(helper.ask, server))
+            if found:
+                return found
+        return None
+
+
+class _Place(NamedTuple):
+    """Where a configuration file may be, and which variable says so."""
+
+    variable: str
+    path: Path | None
+
+    def is_file(self) -> bool:
+        try:
+            return self.path is not None and not stat.S_ISDIR(self.path.stat().st_mode)
+        except (OSError, ValueError):
+            return False
+
+
+def _places(environ: Mapping[str, str]) -> list[_Place]:
+    # Whoever sets DOCKER_CONFIG does not want the file in the home folder to be used. An empty variable
+    # counts as unset: it would otherwise name the current folder, which is somebody's repository.
+    docker = ("DOCKER_CONFIG", "config.json")
+    podman = ("XDG_CONFIG_HOME", "containers/auth.json")
+    below = [
+        docker if environ.get("DOCKER_CONFIG") else ("HOME", ".docker/config.json"),
+        ("REGISTRY_AUTH_FILE", ""),
+        ("XDG_RUNTIME_DIR", "containers/auth.json"),
+        podman if environ.get("XDG_CONFIG_HOME") else ("HOME", ".config/containers/auth.json"),
+    ]
+    return [_Place(name, Path(environ[name], rest) if environ.get(name) else None) for name, rest in below]
+
+
+def _places_looked_at(environ: Mapping[str, str]) -> list[str]:
+    texts = [_ENVIRONMENT] if environ.get(_ENVIRONMENT) else []
+    for place in _places(environ):
+        if place.path is None:
+            texts.append(f"{place.variable} (not set)")
+        elif place.is_file():
+            # Only the first file that exists is read.
+            return [*texts, f"{place.path} (from {place.variable})"]
+        else:
+            texts.append(f"{place.path} (from {place.variable}, absent)")
+    return texts
+
+
+def _name(key: str) -> str:
+    """Return a key of a configuration as host[:port][/path], one spelling for each."""
+    host, _, path = _SCHEME.sub("", key.strip(), count=1).partition("/")
+    host = host.rpartition("@")[2].lower().removesuffix(":443")
+    host = _HUB if host in _HUB_HOSTS else host
+    path = path.strip("/")
+    # Versions of the registry API, which docker login used to write down with the host.
+    return host if path in ("", "v1", "v2") else f"{host}/{path}"
+
+
+def _names(registry: str, repository: str) -> list[str]:
+    host = _name(registry)
+    parts = [part for part in repository.split("/") if part]
+    return ["/".join([host, *parts[:length]]) for length in range(len(parts), -1, -1)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Config:
+    """What one configuration says; names are canonical, the keys are as written."""
+
+    origin: str
+    entries: Mapping[str, Mapping[str, Credentials]] = field(repr=False)
+    helpers: Mapping[str, str]
+    store: str
+
+    def helper(self, name: str) -> str:
+        if name in self.helpers:
+            return self.helpers[name]
+        # The store is for everything, yet asking it for every repository would start as many processes.
+        return self.store if name in self.entries or "/" not in name else ""
+
+    def servers(self, name: str) -> list[str]:
+        """Return the spellings under which a helper may know a name, the usual one first."""
+        usual = _HUB_SERVER if name == _HUB else name
+        return list(dict.fromkeys([usual, *self.entries.get(name, ())]))
+
+    def credentials(self, name: str) -> Credentials | None:
+        entries = self.entries.get(name, {})
+        found = (entries.get(server, Credentials()) for server in self.servers(name))
+        return next((entry for entry in found if entry != Credentials()), None)
+
+    def has_secrets(self) -> bool:
+        return any(self.credentials(name) for name in self.entries)
+
+    def programs(self) -> list[str]:
+        keys = dict.fromkeys(self.helpers.values(), "credHelpers") | {self.store: "credsStore"}
+        return [
+            f"docker-credential-{suffix} ({key} in {self.origin})" for suffix, key in keys.items() if suffix
+        ]
+
+
+def _read_config(path: Path, limits: Limits, warn: Callable[[str], None]) -> _Config:
+    try:
+        # Nobody waits for a named pipe that stands in a file's place.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            data = file.read(limits.manifest_bytes + 1) if stat.S_ISREG(mode) else None
+    except OSError as error:
+        raise InvalidCredentialFile(str(path), f"it cannot be read: {error.strerror}") from None
+    if data is None:
+        raise InvalidCredentialFile(str(path), "it is not a regular file")
+    if len(data) > limits.manifest_bytes:
+        raise LimitExceeded(f"{path} is too large", "manifest_bytes", limits)
+    config = _parse_config(data, str(path))
+    if mode & stat.S_IROTH and config.has_secrets():
+        warn(f"{path} holds credentials and everybody can read it; run chmod o-r on it")
+    return config
+
+
+def _parse_config(data: bytes, origin: str) -> _Config:
+    problems: list[str] = []
+    document = _mapping(_parse_json(data, origin), "the document", problems)
+    entries: dict[str, dict[str, Credentials]] = {}
+    for key, entry in _mapping(document.get("auths"), "auths", problems).items():
+        entries.setdefault(_name(key), {})[key] = _parse_entry(entry, f"auths[{_name(key)}]", problems)
+    helpers = _mapping(document.get("credHelpers"), "credHelpers", problems)
+    config = _Config(
+        origin,
+        entries,
+        {_name(key): _suffix(helpers, key, f"credHelpers[{_name(key)}]", problems) for key in helpers},
+        _suffix(document, "credsStore", "credsStore", problems),
+    )
+    if problems:
+        raise InvalidCredentialFile(origin, problems)
+    return config
+
+
+def _parse_json(data: bytes, origin: str) -> Any:
+    # Docker takes an empty file for one that says nothing.
+    if not data.strip():
+        return {}
+    try:
+        return json.loads(data)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+    except (ValueError, RecursionError):
+        place = "its text"
+    # Raised out here, where no exception holds on to the text.
+    raise InvalidCredentialFile(origin, f"it is not JSON: see {place}")
+
+
+def _parse_entry(entry: Any, place: str, problems: list[str]) -> Credentials:
+    fields = _mapping(entry, place, problems)
+    names = ("username", "password", "identitytoken", "registrytoken", "auth")
+    user, password, identity, registry, auth = (
+        _text(fields, name, f"{place}.{name}", problems) for name in names
+    )
+    if auth:
+        user, password = _decode_auth(auth, f"{place}.auth", problems)
+    if not _HEADER_TEXT.fullmatch(registry):
+        problems.append(f"{place}.registrytoken: it has characters that no token has")
+    return Credentials(user, password, identity, registry)
+
+
+def _decode_auth(auth: str, place: str, problems: list[str]) -> tuple[str, str]:
+    text = auth.strip()
+    try:
+        decoded = base64.b64decode(text + "=" * (-len(text) % 4), validate=True).decode()
+    except ValueError:
+        decoded = ""
+    user, _, password = decoded.partition(":")
+    if not user or ":" not in decoded:
+        problems.append(f"{place}: it is not user:password in base64")
+    return user, password.strip("\0")
+
+
+def _suffix(mapping: Mapping[str, Any], key: str, place: str, problems: list[str]) -> str:
+    suffix = _text(mapping, key, place, problems)
+    if suffix and not _SUFFIX.fullmatch(suffix):
+        problems.append(f"{place}: the name of a helper has letters, digits, '.', '_' and '-' only")
+    return suffix
+
+
+def _mapping(value: Any, place: str, problems: list[str]) -> Mapping[str, Any]:
+    if value is not None and not isinstance(value, dict):
+        problems.append(f"{place}: expected an object")
+    return value if isinstance(value, dict) else {}
+
+
+def _text(mapping: Mapping[str, Any], key: str, place: str, problems: list[str]) -> str:
+    value = mapping.get(key)
+    if value is None:
+        return ""
+    # JSON can spell half of a surrogate pair, which no encoding can send.
+    if not isinstance(value, str) or _SURROGATE.search(value):
+        problems.append(f"{place}: expected text")
+        return ""
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Helper:
+    """A docker-credential-* program."""
+
+    name: str
+    origin: str
+    environ: Mapping[str, str] = field(repr=False)
+    limits: Limits
+
+    def ask(self, server: str) -> Credentials | None:
+        """Return what the helper knows about a server."""
+        status, answer = self._run(server)
+        if status != 0 and _NOT_FOUND in answer.lower():
+            return None
+        if status != 0:
+            raise self._failure(server, f"it ended with exit code {status}")
+        return self._parse(server, answer)
+
+    def _parse(self, server: str, answer: bytes) -> Credentials | None:
+        problems: list[str] = []
+        try:
+            fields = _mapping(json.loads(answer), "", problems)
+        except (ValueError, RecursionError):
+            raise self._failure(server, "its answer is not JSON") from None
+        user, secret = (_text(fields, key, "", problems) for key in ("Username", "Secret"))
+        if problems:
+            raise self._failure(server, "its answer has no Username and Secret that are text")
+        if user == _IDENTITY_TOKEN_USER:
+            return Credentials(identity_token=secret) if secret else None
+        return Credentials(user, secret) if user or secret else None
+
+    def _run(self, server: str) -> tuple[int, bytes]:
+        deadline = time.monotonic() + self.limits.helper_seconds
+        with self._start(server) as process:
+            try:
+                answer = self._converse(process, server, deadline)
+                return process.wait(_seconds_until(deadline)), answer
+            except BaseException as error:
+                _kill_group(process)
+                if isinstance(error, subprocess.TimeoutExpired):
+                    raise self._too_slow(server) from None
+                raise
+
+    def _start(self, server: str) -> subprocess.Popen[bytes]:
+        program = self._find(server)
+        try:
+            return subprocess.Popen(  # noqa: S603 - a list, no shell, and the name was checked
+                [program, "get"],
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=dict(self.environ),
+                # A group of its own, so that its children can be ended with it.
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise self._failure(server, f"{program} cannot be started: {error.strerror}") from None
+
+    def _find(self, server: str) -> str:
+        # A relative entry, or an empty one, would find programs in the repository we happen to stand in.
+        folders = [
+            folder for folder in self.environ.get("PATH", "").split(os.pathsep) if Path(folder).is_absolute()
+        ]
+        program = shutil.which(self.name, path=os.pathsep.join(folders))
+        if program is None:
+            raise self._failure(server, f"{self.origin} names it, and no folder in PATH has it")
+        return program
+
+    def _converse(self, process: subprocess.Popen[bytes], server: str, deadline: float) -> bytes:
+        with suppress(BrokenPipeError), cast(IO[bytes], process.stdin) as stdin:
+            stdin.write(server.encode(errors="replace"))
+        answer = _read_until(cast(IO[bytes], process.stdout), deadline)
+        if answer is None:
+            raise self._too_slow(server)
+        if len(answer) > _HELPER_BYTES:
+            raise self._failure(server, f"its answer is longer than {format_bytes(_HELPER_BYTES)}")
+        return answer
+
+    def _too_slow(self, server: str) -> HelperFailed:
+        why = f"it was not done after {self.limits.helper_seconds} s"
+        hint = f"see what keeps it, or raise {setting('helper_seconds')}"
+        return HelperFailed(self.name, server, why, next=hint)
+
+    def _failure(self, server: str, why: str) -> HelperFailed:
+        hint = f"make {self.name} get work by hand, or take it out of {self.origin}"
+        return HelperFailed(self.name, server, why, next=hint)
+
+
+def _fits_a_pipe(server: str) -> bool:
+    return len(server) <= _LONGEST_SERVER
+
+
+def _read_until(stream: IO[bytes], deadline: float) -> bytes | None:
+    """Read to the end or just past the bound; None if that takes too long."""
+    answer = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        while (seconds := _seconds_until(deadline)) > 0 and selector.select(seconds):
+            block = os.read(stream.fileno(), _HELPER_BYTES + 1 - len(answer))
+            answer += block
+            if not block or len(answer) > _HELPER_BYTES:
+                return answer
+    return None
+
+
+def _seconds_until(deadline: float) -> float:
+    return max(0.0, deadline - time.monotonic())
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    # Not waited for yet, so its number is still its own, and so is the group's.
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,46 @@
+"""The time a run may take, and the waits within it."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from render.errors import RenderError
+
+
+class DeadlineExceeded(RenderError):
+    """The whole run took too long."""
+
+    def __init__(self, seconds: float, waiting_for: str) -> None:
+        super().__init__(
+            f"out of time after {seconds:g} seconds, waiting for {waiting_for}",
+            why="the whole run has one deadline, so that nothing waits for ever",
+            next="try again; if the network is slow, give more seconds with XPLOCK_DEADLINE",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment that no request, retry or wait goes past."""
+
+    seconds: float
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    _end: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_end", self.now() + self.seconds)
+
+    def remaining(self) -> float:
+        """Return the seconds that are left; at the end, nothing."""
+        return max(self._end - self.now(), 0.0)
+
+    def check(self, waiting_for: str) -> None:
+        """Raise if the time is up."""
+        if not self.remaining():
+            raise DeadlineExceeded(self.seconds, waiting_for)
+
+    def wait(self, seconds: float, waiting_for: str) -> None:
+        """Sleep, unless there is not that much time left: then there is no point in waiting."""
+        if seconds >= self.remaining():
+            raise DeadlineExceeded(self.seconds, waiting_for)
+        self.sleep(seconds)

@@ -1,0 +1,192 @@
+"""OCI image layouts: folders that answer like a registry, and that packages are built into."""
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+from render.errors import InvalidInput, RenderError
+from render.files import InvalidFile, open_plain, replace_file
+from render.limits import LimitExceeded, Limits
+from render.references import Digest, Reference, Source, is_tag, parse_reference
+from render.registry.client import NotFound
+from render.registry.manifests import (
+    OCI_INDEX,
+    Content,
+    Descriptor,
+    Index,
+    digest_of,
+    format_index,
+    parse_content,
+)
+
+_NAME = "org.opencontainers.image.ref.name"
+_MARKER = "oci-layout"
+_MARKER_TEXT = b'{"imageLayoutVersion":"1.0.0"}\n'
+_SHOWN = 5
+
+
+class TamperedLayout(RenderError):
+    """A blob in a layout that is not what its name says."""
+
+    def __init__(self, folder: Path, digest: Digest, found: int, size: int | None) -> None:
+        said = "" if size is None else f" of {size:,} bytes"
+        super().__init__(
+            f"{folder} holds other bytes than {digest}",
+            why=f"the file of that name has {found:,} bytes, and its content does not fit{said}",
+            next="build or copy the layout again",
+        )
+
+
+class InvalidLayout(InvalidInput):
+    """A folder that is no OCI image layout."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One OCI layout. Its images are named by full references, or by bare tags of one `source`."""
+
+    folder: Path
+    limits: Limits
+    source: Source | None = None
+
+    def tags(self, source: Source) -> tuple[str, ...]:
+        """Return all tags of a source, sorted."""
+        references = (reference for reference, _ in self.images())
+        tags = sorted({r.tag for r in references if r is not None and r.source == source and r.tag})
+        if not tags:
+            raise self._missing(str(source))
+        return tuple(tags)
+
+    def content(self, reference: Reference) -> Content:
+        """Return the manifest or index that a reference names; of tag and digest the digest counts."""
+        if reference.digest is not None:
+            data = self._read(reference.digest, "manifest_bytes")
+            return Content(data, "", reference.digest)
+        for named, descriptor in self.images():
+            if named == reference:
+                return self.content_of(descriptor)
+        raise self._missing(str(reference))
+
+    def content_of(self, descriptor: Descriptor) -> Content:
+        """Return the manifest or index of an entry of this layout's index."""
+        data = self._read(descriptor.digest, "manifest_bytes", descriptor.size)
+        return Content(data, descriptor.media_type, descriptor.digest)
+
+    def blob(self, source: Source, descriptor: Descriptor) -> IO[bytes]:  # noqa: ARG002 - blobs are shared
+        """Return a blob as an open file; exactly the bytes of the descriptor, or an error."""
+        return self._open(descriptor.digest, "layer_bytes", descriptor.size)
+
+    def images(self) -> list[tuple[Reference | None, Descriptor]]:
+        """Return every image in the layout with the reference it is known by, if any."""
+        return [(self._reference(entry), entry) for entry in self._index().manifests]
+
+    def add_blob(self, data: bytes) -> Digest:
+        """Put a blob into the layout."""
+        digest = digest_of(data)
+        path = self._path(digest)
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, data)
+        return digest
+
+    def add_image(self, data: bytes, media_type: str, reference: Reference | None) -> Descriptor:
+        """Put a manifest or index into the layout under a name, which no other image keeps."""
+        annotations = {_NAME: str(reference)} if reference else {}
+        entry = Descriptor(media_type, self.add_blob(data), len(data), annotations)
+        with self._locked():
+            kept = [
+                old
+                for old in (self._index() if self._exists() else Index(())).manifests
+                if (old.annotations.get(_NAME) != str(reference) if reference else old.digest != entry.digest)
+            ]
+            ordered = sorted([*kept, entry], key=lambda item: (item.annotations.get(_NAME, ""), item.digest))
+            replace_file(self.folder / "index.json", format_index(Index(tuple(ordered))) + b"\n")
+            replace_file(self.folder / _MARKER, _MARKER_TEXT)
+        return entry
+
+    def _exists(self) -> bool:
+        return (self.folder / _MARKER).exists()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def _index(self) -> Index:
+        try:
+            with open_plain(self.folder / "index.json") as file:
+                data = file.read(self.limits.manifest_bytes + 1)
+            with open_plain(self.folder / _MARKER) as file:
+                version = json.loads(file.read(1024))["imageLayoutVersion"]
+        except (OSError, ValueError, KeyError, TypeError, InvalidFile):
+            raise InvalidLayout(
+                f"{self.folder} is not an OCI image layout",
+                why=f"such a folder has the files {_MARKER} and index.json",
+                next="build one: xplock package build DIR --to FOLDER",
+            ) from None
+        if version != "1.0.0":
+            raise InvalidLayout(
+                f"{self.folder} is an OCI image layout of version {version!r}",
+                why="version 1.0.0 is supported",
+                next="copy it with a current tool, for example skopeo",
+            )
+        limits = replace(self.limits, index_entries=self.limits.tags)
+        index = parse_content(Content(data, OCI_INDEX, digest_of(data)), limits)
+        if not isinstance(index, Index):
+            raise InvalidLayout(f"{self.folder}/index.json is not an index", next="build the layout again")
+        return index
+
+    def _reference(self, entry: Descriptor) -> Reference | None:
+        name = entry.annotations.get(_NAME, "")
+        if is_tag(name):
+            return Reference(self.source, name) if self.source else None
+        try:
+            return parse_reference(name)
+        except RenderError:
+            return None
+
+    def _read(self, digest: Digest, limit: str, size: int | None = None) -> bytes:
+        with self._open(digest, limit, size) as file:
+            return file.read()
+
+    def _open(self, digest: Digest, limit: str, size: int | None) -> IO[bytes]:
+        try:
+            file = open_plain(self._path(digest))
+        except InvalidFile as error:
+            raise NotFound(
+                f"{self.folder} has no blob {digest}", why=error.why, next="build the layout again"
+            ) from None
+        found = os.fstat(file.fileno()).st_size
+        if found > getattr(self.limits, limit):
+            file.close()
+            raise LimitExceeded(
+                f"{digest} in {self.folder} is too large", limit, self.limits, found=f"{found:,} bytes"
+            )
+        hashed = hashlib.file_digest(file, "sha256").hexdigest()
+        if f"sha256:{hashed}" != digest or size not in (None, found):
+            file.close()
+            raise TamperedLayout(self.folder, digest, found, size)
+        file.seek(0)
+        return file
+
+    def _path(self, digest: Digest) -> Path:
+        return self.folder / "blobs" / "sha256" / digest.removeprefix("sha256:")
+
+    def _missing(self, what: str) -> NotFound:
+        return NotFound(
+            f"{self.folder} has no {what}",
+            why="it holds "
+            + (", ".join(sorted(str(r) for r, _ in self.images() if r)[:_SHOWN]) or "nothing"),
+            next="check the spelling, or add the package to the layout",
+        )

@@ -1,0 +1,78 @@
+"""What the operator says about registries: read from the environment, never from a repository."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from render.errors import InvalidInput
+from render.references import InvalidReference, parse_source
+
+# Token servers of large registries that are known to live under another name.
+_KNOWN_REALMS = {
+    "registry-1.docker.io": frozenset({"auth.docker.io"}),
+    "registry.gitlab.com": frozenset({"gitlab.com"}),
+    "nvcr.io": frozenset({"authn.nvidia.com"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrySettings:
+    """Which hosts may be asked, how, and who may see credentials."""
+
+    plain_http: frozenset[str] = frozenset()
+    ca_bundle: Path | None = None
+    trusted_realms: Mapping[str, frozenset[str]] = field(default_factory=lambda: dict(_KNOWN_REALMS))
+    allowed: frozenset[str] | None = None
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> "RegistrySettings":
+        """Read the operator's XPLOCK_* variables."""
+        bundle = environ.get("XPLOCK_CA_BUNDLE")
+        allowed = _hosts(environ, "XPLOCK_ALLOWED_REGISTRIES")
+        return cls(
+            plain_http=_hosts(environ, "XPLOCK_PLAIN_HTTP"),
+            ca_bundle=Path(bundle) if bundle else None,
+            trusted_realms=_realms(environ),
+            allowed=allowed or None,
+            environ=environ,
+        )
+
+
+def _items(environ: Mapping[str, str], name: str) -> list[str]:
+    return [item.strip() for item in environ.get(name, "").split(",") if item.strip()]
+
+
+def _hosts(environ: Mapping[str, str], name: str) -> frozenset[str]:
+    return frozenset(_host(name, item) for item in _items(environ, name))
+
+
+def _realms(environ: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    name = "XPLOCK_TRUSTED_REALMS"
+    realms = dict(_KNOWN_REALMS)
+    for item in _items(environ, name):
+        registry, equals, realm = item.partition("=")
+        if not equals:
+            raise InvalidInput(
+                f"{name}: {item!r} is not a pair",
+                why="each entry says which token server may see the credentials of which registry",
+                next=f"write {name}=registry.example=auth.example",
+            )
+        host = _host(name, registry)
+        realms[host] = realms.get(host, frozenset()) | {_host(name, realm)}
+    return realms
+
+
+def _host(name: str, text: str) -> str:
+    try:
+        return parse_source(f"{text.strip()}/x").registry
+    except InvalidReference:
+        # A host without a dot is fine here, where nothing could take it for an organisation.
+        try:
+            return parse_source(f"{text.strip()}:443/x").registry
+        except InvalidReference:
+            raise InvalidInput(
+                f"{name}: {text!r} is not a host",
+                why="a host is a name or an address with an optional port, without scheme or path",
+                next=f"write {name}=registry.example,registry.example:5000",
+            ) from None

@@ -1,0 +1,189 @@
+"""Challenge → Authorization header: basic, bearer tokens and anonymous ones, each bound to its registry."""
+
+import json
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlencode
+
+from render.errors import RenderError
+from render.references import Source
+from render.registry.addresses import RequestRefused, api_address, host_of, is_private, split_url
+from render.registry.credentials import Credentials, CredentialStore
+from render.registry.settings import RegistrySettings
+from render.registry.transport import Answer, Request, Transport
+
+_CHALLENGE = re.compile(r"(?:^|,)\s*(basic|bearer)\s", re.IGNORECASE)
+_PARAMETER = re.compile(r'([a-z_]+)\s*=\s*(?:"([^"]*)"|([^\s,"]+))', re.IGNORECASE)
+# Distribution spec, "Token authentication": a token without a lifetime lives for a minute.
+_DEFAULT_LIFETIME = 60
+_SPARE_SECONDS = 5
+_LONGEST_LIFETIME = 3_600
+
+
+class AccessDenied(RenderError):
+    """A registry that does not let us in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """What a registry wants to see before it answers."""
+
+    scheme: str
+    realm: str = ""
+    service: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    text: str
+    valid_until: float
+
+
+class Authenticator:
+    """Knows what to send to which registry; what belongs to one is never sent to another."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        settings: RegistrySettings,
+        credentials: CredentialStore,
+        *,
+        actions: str = "pull",
+    ) -> None:
+        self._transport = transport
+        self._settings = settings
+        self._credentials = credentials
+        self._actions = actions
+        self._challenges: dict[str, Challenge] = {}
+        self._headers: dict[Source, _Header] = {}
+        self._locks: dict[Source, threading.Lock] = {}
+
+    def header(self, source: Source, host: str) -> str | None:
+        """Return what to send for a repository, once its registry has told what it wants."""
+        challenge = self._challenges.get(host)
+        if challenge is None:
+            return None
+        # One thread asks for a token, the others wait for that one.
+        with self._locks.setdefault(source, threading.Lock()):
+            known = self._headers.get(source)
+            if known is None or known.valid_until <= self._transport.deadline.now():
+                known = self._headers[source] = self._make_header(source, host, challenge)
+            return known.text or None
+
+    def take_challenge(self, source: Source, host: str, answer: Answer, sent: str | None) -> bool:
+        """Learn from a 401; tell whether asking again can help."""
+        challenge = parse_challenge(answer.headers.get("www-authenticate", ""))
+        if challenge is None:
+            return False
+        self._challenges[host] = challenge
+        known = self._headers.get(source)
+        if known is not None and known.text == (sent or ""):
+            # It was refused: an expired token is worth another one, a password is not.
+            del self._headers[source]
+            return challenge.scheme == "bearer" and sent is not None
+        return (
+            challenge.scheme == "bearer"
+            or self._credentials.find(source.registry, source.repository) is not None
+        )
+
+    def denied(self, source: Source, host: str, status: int, message: str) -> AccessDenied:
+        """Return the error for a registry that keeps saying no."""
+        found = self._credentials.find(source.registry, source.repository) is not None
+        looked = "; ".join(self._credentials.looked_at())
+        return AccessDenied(
+            f"{host} does not let us read {source}",
+            why=[
+                f"it answered with status {status}" + (f": {message}" if message else ""),
+                "the credentials found for it were sent" if found else f"no credentials for it in: {looked}",
+            ],
+            next=f"check the name, or log in: docker login {source.registry}",
+        )
+
+    def _make_header(self, source: Source, host: str, challenge: Challenge) -> _Header:
+        credentials = self._credentials.find(source.registry, source.repository)
+        if challenge.scheme == "basic":
+            return _Header(credentials.basic if credentials and credentials.username else "", float("inf"))
+        if credentials and credentials.registry_token:
+            return _Header(f"Bearer {credentials.registry_token}", float("inf"))
+        return self._fetch_token(source, host, challenge, credentials)
+
+    def _fetch_token(
+        self, source: Source, host: str, challenge: Challenge, credentials: Credentials | None
+    ) -> _Header:
+        realm = split_url(challenge.realm)
+        if not self._may_see_credentials(host, realm):
+            credentials = None
+        scope = f"repository:{api_address(source)[1]}:{self._actions}"
+        request = _token_request(realm, {"service": challenge.service, "scope": scope}, credentials)
+        answer = self._transport.ask(request)
+        data = answer.read()
+        if answer.status != 200:
+            message = f"its token server {host_of(realm)} answered with status {answer.status}"
+            raise self.denied(source, host, answer.status, message)
+        return self._read_token(data, host_of(realm))
+
+    def _may_see_credentials(self, host: str, realm: SplitResult) -> bool:
+        scheme = self._transport.scheme(host)
+        if realm.scheme == "http" and scheme == "https":
+            raise RequestRefused(host_of(realm), f"{host} names it as its token server, without TLS")
+        if host_of(realm) == host or host_of(realm) in self._settings.trusted_realms.get(host, frozenset()):
+            return True
+        if is_private(realm):
+            raise RequestRefused(
+                host_of(realm),
+                f"{host} names it as its token server, which is an address inside a network",
+                next=f"if it is meant, set XPLOCK_TRUSTED_REALMS={host}={host_of(realm)}",
+            )
+        return False
+
+    def _read_token(self, data: bytes, realm: str) -> _Header:
+        try:
+            body = json.loads(data)
+            token = body.get("token") or body.get("access_token")
+            lifetime = body.get("expires_in") or _DEFAULT_LIFETIME
+            if not isinstance(token, str) or not token.isprintable() or not isinstance(lifetime, int | float):
+                raise ValueError
+        except (ValueError, AttributeError, RecursionError):
+            raise AccessDenied(
+                f"the token server {realm} sent no token",
+                why="its answer is not a JSON object with a token in it",
+                next="ask whoever runs the registry",
+            ) from None
+        seconds = min(max(lifetime - _SPARE_SECONDS, _SPARE_SECONDS), _LONGEST_LIFETIME)
+        return _Header(f"Bearer {token}", self._transport.deadline.now() + seconds)
+
+
+def parse_challenge(header: str) -> Challenge | None:
+    """Parse a WWW-Authenticate header; of several challenges a bearer one is preferred."""
+    found = list(_CHALLENGE.finditer(header))
+    ends = [match.start() for match in found[1:]] + [len(header)]
+    challenges = [
+        _parse_parameters(m[1].lower(), header[m.end() : end]) for m, end in zip(found, ends, strict=True)
+    ]
+    usable = [challenge for challenge in challenges if challenge.scheme == "basic" or challenge.realm]
+    return max(usable, key=lambda challenge: challenge.scheme == "bearer", default=None)
+
+
+def _parse_parameters(scheme: str, text: str) -> Challenge:
+    parameters = {m[1].lower(): m[2] if m[2] is not None else m[3] for m in _PARAMETER.finditer(text)}
+    return Challenge(scheme, parameters.get("realm", ""), parameters.get("service", ""))
+
+
+def _token_request(realm: SplitResult, fields: Mapping[str, str], credentials: Credentials | None) -> Request:
+    given = {name: text for name, text in fields.items() if text}
+    if credentials and credentials.identity_token:
+        form = {
+            **given,
+            "grant_type": "refresh_token",
+            "client_id": "xplock",
+            "refresh_token": credentials.identity_token,
+        }
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        return Request(
+            realm.geturl(), headers, method="POST", body=urlencode(form).encode(), limit="token_bytes"
+        )
+    headers = {"Authorization": credentials.basic} if credentials and credentials.username else {}
+    query = "&".join(part for part in (realm.query, urlencode(given)) if part)
+    return Request(realm._replace(query=query, fragment="").geturl(), headers, limit="token_bytes")

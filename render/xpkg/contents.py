@@ -1,0 +1,223 @@
+"""package.yaml → its meta document and the list of its objects, in one pass over any number of megabytes."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from render.documents import InvalidDocument, glance_rules, parse_documents, type_name
+from render.errors import RenderError
+from render.limits import LimitExceeded, Limits
+from render.packages import PackagedObject
+from render.xpkg.metadata import is_meta
+
+_SEPARATOR = b"\n---"
+_SEPARATOR_LINE = re.compile(rb"\n---[ \t\r]*(?:#[^\n]*)?(?=\n|\Z)")
+
+# A document is plain when its top level is a block mapping of simple keys, each of them once. Then a key is
+# where it seems to be: the keys of a block mapping all stand in one column, whatever lies between them.
+_TOP_LINE = re.compile(rb"\n([^ \n#][^\n]*)")
+_KEY_LINE = re.compile(rb"([A-Za-z][A-Za-z0-9]*):(?:[ \t]+([^#\s][^\n]*))?(?:[ \t]+#[^\n]*)?[ \t]*")
+_VALUE = re.compile(rb"""(["']?)([A-Za-z0-9](?:[A-Za-z0-9./_-]*[A-Za-z0-9])?)\1(?:[ \t]+#[^\n]*)?[ \t]*""")
+_NEXT_LINE = re.compile(rb"(?:\n[ \t]*)*\n([ \t]*)\S")
+# Quotes and brackets may go on over several lines in any column; these close where they open.
+_CLOSED = re.compile(
+    rb"""[^"'\n]"[^"\\\n]*"(?=[ \t]*(?:\n|\Z))|[^"'\n]'[^'\n]*'(?=[ \t]*(?:\n|\Z))|\{\}|\[\]"""
+)
+_OPENER = re.compile(rb"""["'{\[]""")
+# Line breaks to a YAML 1.1 reader, though not to us.
+_OTHER_BREAKS = (b"\r", "\x85".encode(), "\u2028".encode(), "\u2029".encode())
+
+_SHOWN_PROBLEMS = 3
+
+
+class InvalidContents(RenderError):
+    """A package.yaml that Crossplane would not install from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a stream: a line break, its text, and the line of the stream it starts on."""
+
+    data: bytes
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a package.yaml holds."""
+
+    meta: Document
+    objects: tuple[PackagedObject, ...]
+    unreadable: tuple[str, ...]
+
+
+def read_contents(chunks: Iterable[bytes], limits: Limits) -> Contents:
+    """Read a package.yaml: exactly one meta document, and the identity of every object."""
+    metas: list[Document] = []
+    objects: list[PackagedObject] = []
+    unreadable: list[str] = []
+    for document in split_documents(chunks, limits):
+        try:
+            found = identify(document.data, limits)
+        except InvalidDocument as error:
+            unreadable.append(f"line {document.line + error.line - 1}: {error.problem}")
+            continue
+        if is_meta(found.api_version):
+            metas.append(document)
+        else:
+            objects.append(found)
+    return Contents(_only_meta(metas, unreadable), tuple(objects), tuple(unreadable))
+
+
+def split_documents(chunks: Iterable[bytes], limits: Limits) -> Iterator[Document]:
+    """Split a YAML stream where Crossplane does: at lines that begin with three dashes."""
+    # Every document starts with the line break before its first line, so that all lines look alike.
+    buffer, line, searched = b"\n", 1, 0
+    for chunk in _whole_lines(chunks, limits):
+        buffer += chunk
+        start = 0
+        while (end := buffer.find(_SEPARATOR, max(start, searched))) >= 0:
+            yield from _document(buffer[start:end], line)
+            line += buffer.count(b"\n", start, end) + 1
+            start = searched = _end_of_separator(buffer, end, line - 1)
+        buffer = buffer[start:]
+        searched = max(len(buffer) - 1, 0)
+        if len(buffer) > limits.document_bytes:
+            raise LimitExceeded(
+                f"the document at line {line} of package.yaml is too large", "document_bytes", limits
+            )
+    yield from _document(buffer, line)
+
+
+def identify(data: bytes, limits: Limits) -> PackagedObject:
+    """Tell a document's apiVersion, kind and name: by a glance if it is plain, else by the YAML parser."""
+    if b"\r\n" in data:
+        data = data.replace(b"\r\n", b"\n")
+    return _glance(data) or _parse_identity(data, limits)
+
+
+def _whole_lines(chunks: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
+    rest = b""
+    for chunk in chunks:
+        whole, newline, tail = chunk.rpartition(b"\n")
+        if newline:
+            yield rest + whole + newline
+            rest = tail
+        else:
+            rest += chunk
+        if len(rest) > limits.document_bytes:
+            raise LimitExceeded("a line of package.yaml is too long", "document_bytes", limits)
+    yield rest
+
+
+def _document(data: bytes, line: int) -> Iterator[Document]:
+    lines = data.split(b"\n") if data[:64].lstrip()[:1] in (b"", b"#", b".") else [b"text"]
+    if any(_says_something(text.lstrip()) for text in lines):
+        yield Document(data, line)
+
+
+def _says_something(line: bytes) -> bool:
+    return bool(line) and not line.startswith(b"#") and line.rstrip() != b"..."
+
+
+def _end_of_separator(buffer: bytes, at: int, line: int) -> int:
+    match = _SEPARATOR_LINE.match(buffer, at)
+    if match is None:
+        raise InvalidContents(
+            f"line {line} of package.yaml starts with --- and goes on",
+            why="Crossplane refuses the whole package for it",
+            next="put what follows --- on a line of its own and build the package again",
+        )
+    return match.end()
+
+
+def _only_meta(metas: list[Document], unreadable: list[str]) -> Document:
+    if len(metas) == 1:
+        return metas[0]
+    if metas:
+        places = ", ".join(str(meta.line) for meta in metas)
+        why = f"there are {len(metas)} of them, at lines {places}, and Crossplane takes exactly one"
+    else:
+        why = "none of the documents has the group meta.pkg.crossplane.io"
+    raise InvalidContents(
+        "package.yaml has no single Provider, Configuration or Function that describes the package",
+        why=[why, *(f"unreadable: {problem}" for problem in unreadable[:_SHOWN_PROBLEMS])],
+        next="ask the package's maintainers; `xplock package build` makes packages with exactly one",
+    )
+
+
+def _glance(data: bytes) -> PackagedObject | None:
+    lines = [] if _has_odd_characters(data) else list(_TOP_LINE.finditer(data))
+    if not lines or any(_says_something(text.lstrip()) for text in data[: lines[0].start()].split(b"\n")):
+        return None
+    keys = _simple_keys(lines)
+    described = keys.get(b"metadata")
+    if described is None or described[1]:
+        return None
+    after = next((line.start() for line in lines if line.start() >= described[0].end()), len(data))
+    found = [_plain_value(data, keys.get(key), 0) for key in (b"apiVersion", b"kind")]
+    found.append(_glance_name(data, described[0].end(), after))
+    values = [value for value in found if value]
+    if len(values) < 3 or _OPENER.search(_CLOSED.sub(b"", data[: max(end for _, end in values)])):
+        return None
+    return PackagedObject(*(text.decode() for text, _ in values))
+
+
+def _has_odd_characters(data: bytes) -> bool:
+    if b"\r" in data:
+        return True
+    if data.isascii():
+        return False
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return True
+    return any(other in data for other in _OTHER_BREAKS)
+
+
+def _simple_keys(lines: Iterable[re.Match[bytes]]) -> dict[bytes, tuple[re.Match[bytes], bytes | None]]:
+    keys: dict[bytes, tuple[re.Match[bytes], bytes | None]] = {}
+    for line in lines:
+        if line[1].startswith(b"- ") or line[1] == b"-":
+            continue
+        key = _KEY_LINE.fullmatch(line[1])
+        if key is None or key[1] in keys:
+            return {}
+        keys[key[1]] = (line, key[2])
+    return keys
+
+
+def _plain_value(
+    data: bytes, key: tuple[re.Match[bytes], bytes | None] | None, indent: int
+) -> tuple[bytes, int] | None:
+    value = _VALUE.fullmatch(key[1]) if key and key[1] else None
+    if key is None or value is None:
+        return None
+    end = key[0].end()
+    following = _NEXT_LINE.match(data, end)
+    goes_on = following is not None and len(following[1]) > indent
+    return None if goes_on else (value[2], end)
+
+
+def _glance_name(data: bytes, start: int, end: int) -> tuple[bytes, int] | None:
+    first = _NEXT_LINE.match(data, start, end)
+    indent = len(first[1]) if first else 0
+    shallower = re.compile(rb"\n[ \t]{0,%d}[^ \t\n#]" % max(indent - 1, 0))
+    if not indent or shallower.search(data, start, end):
+        return None
+    children = re.compile(rb"\n {%d}([^ \n#][^\n]*)" % indent).finditer(data, start, end)
+    return _plain_value(data, _simple_keys(children).get(b"name"), indent)
+
+
+def _parse_identity(data: bytes, limits: Limits) -> PackagedObject:
+    documents = parse_documents(data.removeprefix(b"\n"), glance_rules(limits))
+    document = documents[0] if documents else None
+    if not isinstance(document, dict):
+        raise InvalidDocument(f"expected an object, found {type_name(document)}", 1)
+    described = document.get("metadata")
+    name = described.get("name") if isinstance(described, dict) else None
+    found = (document.get("apiVersion"), document.get("kind"), name or "")
+    texts = [text for text in found if isinstance(text, str)]
+    if len(texts) < len(found):
+        raise InvalidDocument("apiVersion, kind and metadata.name are not all text", 1)
+    return PackagedObject(*texts)

@@ -1,0 +1,236 @@
+"""Layer → tar entries, in one bounded pass; nothing is ever written to disk by name."""
+
+import importlib
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+from render.errors import RenderError
+from render.limits import MIB, LimitExceeded, Limits
+
+_CHUNK = 256 << 10
+_BLOCK = 512
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+# As much as Go's reader accepts for a name or an extended header.
+_SPECIAL_BYTES = 1 * MIB
+_HEADER_ONLY = frozenset(b"123456")
+_RECORD = re.compile(rb"([0-9]{1,7}) ([^=\n]+)=")
+
+
+class InvalidLayer(RenderError):
+    """A layer that cannot be unpacked."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            "a layer of the package cannot be unpacked",
+            why=why,
+            next="ask the package's maintainers to build it again",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A member of a tar archive."""
+
+    name: str
+    size: int
+    regular: bool
+    directory: bool = False
+
+
+def unpack(file: IO[bytes], limits: Limits) -> Iterator[bytes]:
+    """Decompress a layer; what it is compressed with is told by its first bytes, not by its media type."""
+    total = 0
+    for chunk in _decompress(file):
+        total += len(chunk)
+        if total > limits.unpacked_bytes:
+            raise LimitExceeded("a layer unpacks into too much", "unpacked_bytes", limits)
+        yield chunk
+
+
+def read_entries(chunks: Iterator[bytes], limits: Limits) -> "Iterator[tuple[Entry, Stream]]":
+    """Yield each entry of a tar archive with the stream to read its content from, until the next is asked for."""
+    stream, seen = Stream(chunks), 0
+    extended: dict[str, bytes] = {}
+    while header := _next_header(stream):
+        seen += 1
+        if seen > limits.tar_members:
+            raise LimitExceeded("a layer has too many files", "tar_members", limits)
+        special = _read_special(stream, header)
+        if special is not None:
+            extended |= special
+            continue
+        yield from _entry(stream, header, extended)
+        extended = {}
+
+
+class Stream:
+    """Chunks, read in pieces of any size; `left` is what the open entry still has, `position` how far we are."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._buffer = b""
+        self.left = 0
+        self.position = 0
+
+    def read(self, size: int) -> bytes:
+        """Return exactly so many bytes, or fewer at the end."""
+        while len(self._buffer) < size and (chunk := next(self._chunks, None)) is not None:
+            self._buffer += chunk
+        data, self._buffer = self._buffer[:size], self._buffer[size:]
+        self.position += len(data)
+        return data
+
+    def content(self) -> Iterator[bytes]:
+        """Yield the rest of the open entry, as it comes."""
+        while self.left:
+            if not self._buffer:
+                chunk = next(self._chunks, None)
+                if chunk is None:
+                    raise InvalidLayer("it ends in the middle of a file")
+                self._buffer = chunk
+            data, self._buffer = self._buffer[: self.left], self._buffer[self.left :]
+            self.left -= len(data)
+            self.position += len(data)
+            yield data
+
+
+def _decompress(file: IO[bytes]) -> Iterator[bytes]:
+    magic = file.read(4)
+    file.seek(0)
+    if magic.startswith(_GZIP):
+        return _gunzip(file)
+    if magic == _ZSTD:
+        return _unzstd(file)
+    return iter(lambda: file.read(_CHUNK), b"")
+
+
+def _gunzip(file: IO[bytes]) -> Iterator[bytes]:
+    member = zlib.decompressobj(31)
+    started = False
+    while data := file.read(_CHUNK):
+        while data:
+            if member.eof:
+                # Another member may follow; whatever else does is not part of the archive.
+                if not data.startswith(_GZIP[: len(data)]):
+                    return
+                member = zlib.decompressobj(31)
+            try:
+                chunk = member.decompress(data, _CHUNK)
+            except zlib.error as error:
+                raise InvalidLayer(f"its compression is damaged: {error}") from None
+            started = True
+            data = member.unused_data if member.eof else member.unconsumed_tail
+            if chunk:
+                yield chunk
+    if started and not member.eof:
+        raise InvalidLayer("its compressed data ends too early")
+
+
+def _unzstd(file: IO[bytes]) -> Iterator[bytes]:
+    zstd = _zstd_module()
+    try:
+        with zstd.ZstdFile(file) as unpacked:
+            while chunk := unpacked.read(_CHUNK):
+                yield chunk
+    except (zstd.ZstdError, EOFError) as error:
+        raise InvalidLayer(f"its compression is damaged: {error}") from None
+
+
+def _zstd_module() -> Any:
+    for name in ("compression.zstd", "backports.zstd"):
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    raise RenderError(
+        "a layer of the package is compressed with zstd",
+        why="Python reads that by itself from 3.14 on",
+        next="install the extra: pip install 'xplock[zstd]'",
+    )
+
+
+def _next_header(stream: Stream) -> bytes | None:
+    header = stream.read(_BLOCK)
+    if not any(header):
+        return None
+    if len(header) < _BLOCK:
+        raise InvalidLayer("it ends in the middle of a header")
+    # The checksum is taken with blanks in its own place; some old tools summed signed bytes.
+    blanked = header[:148] + b" " * 8 + header[156:]
+    high = sum(byte > 127 for byte in blanked)
+    if _number(header[148:156]) not in (sum(blanked), sum(blanked) - 256 * high):
+        raise InvalidLayer("a header in it has a wrong checksum")
+    return header
+
+
+def _read_special(stream: Stream, header: bytes) -> dict[str, bytes] | None:
+    """Read an entry that only says something about the next one; None for every other entry."""
+    kind = header[156:157]
+    if kind not in (b"x", b"g", b"L", b"K"):
+        return None
+    size = _number(header[124:136])
+    if size > _SPECIAL_BYTES:
+        raise InvalidLayer("it has an extended header of more than 1 MiB")
+    data = stream.read(size)
+    stream.read(-size % _BLOCK)
+    if kind == b"L":
+        return {"path": data.rstrip(b"\0")}
+    return _parse_records(data) if kind == b"x" else {}
+
+
+def _parse_records(data: bytes) -> dict[str, bytes]:
+    records: dict[str, bytes] = {}
+    at = 0
+    while at < len(data):
+        match = _RECORD.match(data, at)
+        end = at + int(match[1]) if match else 0
+        if match is None or not match.end() <= end - 1 < len(data) or data[end - 1 : end] != b"\n":
+            raise InvalidLayer("an extended header in it is malformed")
+        records[match[2].decode(errors="replace")] = data[match.end() : end - 1]
+        at = end
+    return records
+
+
+def _entry(stream: Stream, header: bytes, extended: dict[str, bytes]) -> "Iterator[tuple[Entry, Stream]]":
+    kind = header[156:157]
+    size = _decimal(extended["size"]) if "size" in extended else _number(header[124:136])
+    name = (extended.get("path") or _header_name(header)).decode(errors="surrogateescape")
+    sparse = any(key.startswith("GNU.sparse.") for key in extended)
+    plain = kind in (b"0", b"\0")
+    directory = kind == b"5" or (plain and name.endswith("/"))
+    stream.left = 0 if kind and kind[0] in _HEADER_ONLY else size
+    padding = -stream.left % _BLOCK
+    yield (
+        Entry(name, stream.left, regular=plain and not directory and not sparse, directory=directory),
+        stream,
+    )
+    for _ in stream.content():
+        pass
+    stream.read(padding)
+
+
+def _header_name(header: bytes) -> bytes:
+    name = header[:100].partition(b"\0")[0]
+    prefix = header[345:500].partition(b"\0")[0] if header[257:263] == b"ustar\0" else b""
+    return prefix + b"/" + name if prefix else name
+
+
+def _number(field: bytes) -> int:
+    if field[:1] and field[0] & 0x80:
+        value = int.from_bytes(bytes([field[0] & 0x7F]) + field[1:], "big")
+        if field[0] & 0x40 or value >= 1 << 63:
+            raise InvalidLayer("a header in it has a number out of range")
+        return value
+    return _decimal(field.strip(b" \0"), base=8) if field.strip(b" \0") else 0
+
+
+def _decimal(text: bytes, base: int = 10) -> int:
+    try:
+        if len(text) > 20 or not text.isdigit():
+            raise ValueError
+        return int(text, base)
+    except ValueError:
+        raise InvalidLayer("a header in it has a malformed number") from None

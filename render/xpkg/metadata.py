@@ -1,0 +1,194 @@
+"""Meta document → Metadata: every kind and API version Crossplane accepts, and the shapes it had before."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from render.constraints import Constraint
+from render.documents import meta_rules, parse_documents
+from render.errors import RenderError
+from render.fields import Fields
+from render.limits import LimitExceeded, Limits
+from render.packages import Dependency, Kind, Metadata, PermissionRequest
+from render.references import PartialSource, Source
+
+REPLACES_ANNOTATION = "meta.crossplane.io/replaces"
+
+# The second group is the one of the first format document; packages of that time still carry it.
+META_GROUPS = frozenset({"meta.pkg.crossplane.io", "meta.pkg.ibm.crossplane.io"})
+_ACCEPTED = {
+    (Kind.PROVIDER, "v1"),
+    (Kind.PROVIDER, "v1alpha1"),
+    (Kind.CONFIGURATION, "v1"),
+    (Kind.CONFIGURATION, "v1alpha1"),
+    (Kind.FUNCTION, "v1"),
+    (Kind.FUNCTION, "v1beta1"),
+}
+_PROJECT_GROUPS = frozenset({"dev.crossplane.io", "meta.dev.upbound.io"})
+_LEGACY_KINDS = {
+    "configuration": Kind.CONFIGURATION,
+    "provider": Kind.PROVIDER,
+    "function": Kind.FUNCTION,
+}
+_PROJECT_ANNOTATIONS = ("maintainer", "source", "license", "description", "readme")
+
+
+class InvalidMetadata(RenderError):
+    """A meta document that says something Crossplane, or we, cannot follow."""
+
+    def __init__(self, problems: list[str]) -> None:
+        count = "one problem" if len(problems) == 1 else f"{len(problems)} problems"
+        super().__init__(
+            f"the package's metadata has {count}",
+            why=problems,
+            next="ask the package's maintainers, or correct its crossplane.yaml and build it again",
+        )
+        self.problems = problems
+
+
+def is_meta(api_version: str) -> bool:
+    """Tell whether an object with this apiVersion describes its package."""
+    return api_version.partition("/")[0] in META_GROUPS
+
+
+def parse_metadata(data: bytes, limits: Limits) -> Metadata:
+    """Parse one meta document; all problems come in one error."""
+    return _parse(_only_document(data, limits), limits, _parse_meta)
+
+
+def parse_project(data: bytes, limits: Limits) -> Metadata:
+    """Parse a project file; the package built from it is a Configuration."""
+    return _parse(_only_document(data, limits), limits, _parse_project)
+
+
+def is_project(api_version: str) -> bool:
+    """Tell whether an object with this apiVersion is a project file."""
+    return api_version.partition("/")[0] in _PROJECT_GROUPS
+
+
+def _only_document(data: bytes, limits: Limits) -> Any:
+    documents = parse_documents(data, meta_rules(limits))
+    return documents[0] if documents else None
+
+
+def _parse(document: Any, limits: Limits, parse: Callable[[Fields, Fields, Limits], Metadata]) -> Metadata:
+    problems: list[str] = []
+    top = Fields(document, "", problems)
+    metadata = parse(top, top.mapping("spec"), limits)
+    if problems:
+        raise InvalidMetadata(problems)
+    return metadata
+
+
+def _parse_meta(top: Fields, spec: Fields, limits: Limits) -> Metadata:
+    api_version, kind = top.text("apiVersion"), _parse_kind(top)
+    described = top.mapping("metadata")
+    annotations = described.texts("annotations")
+    return Metadata(
+        kind=kind,
+        api_version=api_version,
+        name=described.text("name"),
+        dependencies=_parse_dependencies(spec, limits),
+        crossplane=_parse_crossplane(spec),
+        replaces=_parse_replaces(spec, described, annotations),
+        capabilities=_parse_capabilities(spec, kind),
+        labels=described.texts("labels"),
+        annotations=annotations,
+        controller_image=spec.mapping("controller").text("image") or None,
+        permission_requests=tuple(_parse_permissions(spec)),
+    )
+
+
+def _parse_project(top: Fields, spec: Fields, limits: Limits) -> Metadata:
+    if top.text("kind") != "Project" or not is_project(top.text("apiVersion")):
+        top.complain("kind", "this is not a project file")
+    texts = {f"meta.crossplane.io/{name}": spec.text(name) for name in _PROJECT_ANNOTATIONS}
+    listed = [
+        entry.mapping("xpkg") for entry in spec.mappings("dependencies") if entry.text("type") == "xpkg"
+    ]
+    return Metadata(
+        kind=Kind.CONFIGURATION,
+        api_version=top.text("apiVersion"),
+        name=top.mapping("metadata").text("name"),
+        dependencies=_parse_dependencies(spec, limits) + tuple(_collect(listed, explicit=("package",))),
+        crossplane=_parse_crossplane(spec),
+        annotations={name: text for name, text in texts.items() if text},
+    )
+
+
+def _parse_kind(top: Fields) -> Kind:
+    group, _, version = top.text("apiVersion").partition("/")
+    kind = top.text("kind")
+    if group not in META_GROUPS or (kind, version) not in _ACCEPTED:
+        top.complain("kind", f"Crossplane knows no package kind {kind!r} in {group}/{version}")
+        return Kind.CONFIGURATION
+    return Kind(kind)
+
+
+def _parse_crossplane(spec: Fields) -> Constraint | None:
+    if "crossplane" not in spec:
+        return None
+    if isinstance(spec.get("crossplane"), str):
+        return spec.constraint("crossplane")
+    return spec.mapping("crossplane").constraint("version")
+
+
+def _parse_dependencies(spec: Fields, limits: Limits) -> tuple[Dependency, ...]:
+    entries = spec.mappings("dependsOn")
+    if len(entries) > limits.dependencies:
+        raise LimitExceeded(
+            "the package has too many dependencies", "dependencies", limits, found=f"{len(entries):,}"
+        )
+    return tuple(_collect(entries, explicit=("apiVersion", "kind", "package")))
+
+
+def _collect(entries: list[Fields], *, explicit: tuple[str, ...]) -> Iterator[Dependency]:
+    for entry in entries:
+        dependency = _parse_dependency(entry, explicit)
+        if dependency:
+            yield dependency
+
+
+def _parse_dependency(entry: Fields, explicit: tuple[str, ...]) -> Dependency | None:
+    keys = [key for key in _LEGACY_KINDS if entry.get(key)]
+    if all(entry.get(key) for key in explicit):
+        keys.insert(0, "package")
+    if len({entry.text(key) for key in keys}) != 1:
+        named = ", ".join(entry.text(key) for key in keys)
+        entry.complain(
+            "",
+            f"it names several packages: {named}"
+            if keys
+            else f"it names no package: give {', '.join(explicit)}",
+        )
+        return None
+    key = keys[0]
+    source, constraint = entry.source(key), entry.constraint("version")
+    if source is None or constraint is None:
+        return None
+    if key != "package":
+        return Dependency(source, constraint, entry.text(key), _LEGACY_KINDS[key])
+    return Dependency(
+        source, constraint, entry.text(key), entry.text("kind") or None, entry.text("apiVersion") or None
+    )
+
+
+def _parse_replaces(
+    spec: Fields, described: Fields, annotations: dict[str, str]
+) -> tuple[Source | PartialSource, ...]:
+    given = [
+        spec.source_text(text, f"replaces[{i}]") for i, text in enumerate(spec.list_of_texts("replaces"))
+    ]
+    written = annotations.get(REPLACES_ANNOTATION, "").replace(",", " ").split()
+    given += [described.source_text(text, f"annotations[{REPLACES_ANNOTATION}]") for text in written]
+    return tuple(dict.fromkeys(source for source in given if source))
+
+
+def _parse_capabilities(spec: Fields, kind: Kind) -> tuple[str, ...]:
+    given = tuple(spec.list_of_texts("capabilities"))
+    return given or (("composition",) if kind is Kind.FUNCTION else ())
+
+
+def _parse_permissions(spec: Fields) -> Iterator[PermissionRequest]:
+    for entry in spec.mappings("permissionRequests"):
+        names = ("apiGroups", "resources", "verbs")
+        yield PermissionRequest(*(tuple(entry.list_of_texts(name)) for name in names))
