@@ -13,7 +13,15 @@ from render.limits import LimitExceeded
 from render.references import Digest, Reference, Source, is_tag
 from render.registry.addresses import RequestRefused, api_address, host_of, split_url
 from render.registry.cache import Cache
-from render.registry.manifests import IMAGE_TYPES, INDEX_TYPES, Content, Descriptor, digest_of
+from render.registry.manifests import (
+    IMAGE_TYPES,
+    INDEX_TYPES,
+    Content,
+    Descriptor,
+    NotFound,
+    TamperedContent,
+    digest_of,
+)
 from render.registry.tokens import Authenticator
 from render.registry.transport import Answer, RegistryUnreachable, Request, Transport
 from render.texts import visible
@@ -21,24 +29,11 @@ from render.texts import visible
 _ACCEPT = ", ".join(sorted(IMAGE_TYPES | INDEX_TYPES, reverse=True))
 _NEXT_PAGE = re.compile(r'<([^<>]*)>\s*;[^,]*\brel\s*=\s*"?next\b', re.IGNORECASE)
 _PAGE_SIZE = 1000
+# The first for want of a token, the second for one that has expired meanwhile.
+_REFUSALS = 3
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-
-
-class NotFound(RenderError):
-    """A repository, tag or digest that its registry does not have."""
-
-
-class TamperedContent(RenderError):
-    """Bytes that are not the ones their digest names."""
-
-    def __init__(self, source: Source, asked: Digest, got: Digest) -> None:
-        super().__init__(
-            f"{source} serves other bytes than the ones that were asked for",
-            why=[f"asked for {asked}", f"received {got}"],
-            next="do not use this package; tell whoever runs the registry, the mirror or the proxy in between",
-        )
 
 
 class RegistryClient:
@@ -150,7 +145,7 @@ class RegistryClient:
         size: int | None = None,
     ) -> Answer:
         host, _ = api_address(source)
-        refused = 0
+        refusals = 0
         while True:
             sent = self._authenticator.header(source, host)
             authorization = {"Authorization": sent} if sent else {}
@@ -158,17 +153,14 @@ class RegistryClient:
                 self._url(source, path), {**(headers or {}), **authorization}, limit=limit, size=size
             )
             answer = self._transport.ask(request)
-            if (
-                answer.status == 401
-                and refused < 2
-                and self._authenticator.take_challenge(source, host, answer, sent)
-            ):
-                answer.body.close()
-                refused += 1
-                continue
-            if answer.status != 200:
+            if answer.status == 200:
+                return answer
+            refusals += answer.status == 401
+            wanted = answer.headers.get("www-authenticate", "")
+            again = answer.status == 401 and refusals < _REFUSALS
+            if not again or not self._authenticator.take_challenge(source, host, wanted, sent):
                 raise self._failure(source, path, host, answer)
-            return answer
+            answer.body.close()
 
     def _failure(self, source: Source, path: str, host: str, answer: Answer) -> RenderError:
         message = _error_message(answer.read())

@@ -34,7 +34,7 @@ class Connections:
         self._limits = limits
         self._deadline = deadline
         self._watchdog = _Watchdog(deadline)
-        self._proxies = _read_proxies(settings.environ)
+        self._proxies = read_proxies(settings.environ)
         self._lock = threading.Lock()
         self._managers: dict[str, urllib3.PoolManager] = {}
 
@@ -74,7 +74,7 @@ class Connections:
             "num_pools": 64,
             "maxsize": self._limits.parallel_per_host,
             "timeout": urllib3.Timeout(connect=self._limits.connect_seconds, read=self._limits.idle_seconds),
-            "ssl_context": _tls_context(self._settings),
+            "ssl_context": tls_context(self._settings),
         }
         manager = _proxy_manager(proxy, options) if proxy else urllib3.PoolManager(**options)
         manager.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
@@ -163,7 +163,8 @@ class _HTTPSPool(HTTPSConnectionPool):
     ConnectionCls = _WatchedHTTPS
 
 
-def _read_proxies(environ: Mapping[str, str]) -> dict[str, str]:
+def read_proxies(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the proxy for each scheme that the environment names."""
     # As everywhere, the lower-case spelling wins.
     names = sorted((name for name in environ if name.lower().endswith("_proxy")), key=str.islower)
     proxies = {name.lower().removesuffix("_proxy"): environ[name] for name in names}
@@ -185,7 +186,8 @@ def _proxy_manager(proxy: str, options: dict[str, Any]) -> urllib3.PoolManager:
         ) from None
 
 
-def _tls_context(settings: RegistrySettings) -> ssl.SSLContext:
+def tls_context(settings: RegistrySettings) -> ssl.SSLContext:
+    """Return whom we trust: the system's authorities and the operator's."""
     context = ssl.create_default_context()
     if settings.ca_bundle is not None:
         try:

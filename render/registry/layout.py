@@ -13,13 +13,13 @@ from typing import IO
 from render.errors import InvalidInput, RenderError
 from render.files import InvalidFile, open_plain, replace_file
 from render.limits import LimitExceeded, Limits
-from render.references import Digest, Reference, Source, is_tag, parse_reference
-from render.registry.client import NotFound
+from render.references import Digest, Reference, Source, is_tag, parse_reference, parse_source
 from render.registry.manifests import (
     OCI_INDEX,
     Content,
     Descriptor,
     Index,
+    NotFound,
     digest_of,
     format_index,
     parse_content,
@@ -54,6 +54,14 @@ class Layout:
     folder: Path
     limits: Limits
     source: Source | None = None
+
+    @classmethod
+    def for_prefix(cls, folder: Path, limits: Limits, prefix: str) -> "Layout":
+        """Return a layout that stands in for a prefix; bare tags are those of the prefix itself."""
+        try:
+            return cls(folder, limits, parse_source(prefix))
+        except RenderError:
+            return cls(folder, limits)
 
     def tags(self, source: Source) -> tuple[str, ...]:
         """Return all tags of a source, sorted."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from render.errors import RenderError
 from render.limits import LimitExceeded, Limits
-from render.references import Digest, is_digest
+from render.references import Digest, Source, is_digest
 
 OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 OCI_INDEX = "application/vnd.oci.image.index.v1+json"
@@ -37,6 +37,21 @@ class InvalidManifest(RenderError):
         self, why: str, *, next: str = "ask whoever runs the registry, or push the package again"
     ) -> None:
         super().__init__("a manifest of the package cannot be used", why=why, next=next)
+
+
+class NotFound(RenderError):
+    """A repository, tag or digest that its registry does not have."""
+
+
+class TamperedContent(RenderError):
+    """Bytes that are not the ones their digest names."""
+
+    def __init__(self, source: Source, asked: Digest, got: Digest) -> None:
+        super().__init__(
+            f"{source} serves other bytes than the ones that were asked for",
+            why=[f"asked for {asked}", f"received {got}"],
+            next="do not use this package; tell whoever runs the registry, the mirror or the proxy in between",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from render.references import Source
 from render.registry.addresses import RequestRefused, api_address, host_of, is_private, split_url
 from render.registry.credentials import Credentials, CredentialStore
 from render.registry.settings import RegistrySettings
-from render.registry.transport import Answer, Request, Transport
+from render.registry.transport import Request, Transport
 
 _CHALLENGE = re.compile(r"(?:^|,)\s*(basic|bearer)\s", re.IGNORECASE)
 _PARAMETER = re.compile(r'([a-z_]+)\s*=\s*(?:"([^"]*)"|([^\s,"]+))', re.IGNORECASE)
@@ -72,9 +72,9 @@ class Authenticator:
                 known = self._headers[source] = self._make_header(source, host, challenge)
             return known.text or None
 
-    def take_challenge(self, source: Source, host: str, answer: Answer, sent: str | None) -> bool:
-        """Learn from a 401; tell whether asking again can help."""
-        challenge = parse_challenge(answer.headers.get("www-authenticate", ""))
+    def take_challenge(self, source: Source, host: str, wanted: str, sent: str | None) -> bool:
+        """Learn from the WWW-Authenticate header of a refusal; tell whether asking again can help."""
+        challenge = parse_challenge(wanted)
         if challenge is None:
             return False
         self._challenges[host] = challenge

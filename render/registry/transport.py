@@ -5,7 +5,7 @@ import random
 import ssl
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
@@ -22,6 +22,7 @@ from render.registry.addresses import RequestRefused, host_of, is_private, split
 from render.registry.connections import Connections, HeadersTooSlow
 from render.registry.deadline import Deadline, DeadlineExceeded
 from render.registry.settings import RegistrySettings
+from render.texts import redact
 
 _CHUNK = 64 << 10
 _KEPT_IN_MEMORY = 8 * MIB
@@ -86,9 +87,16 @@ class Answer:
 class Transport:
     """Asks hosts; safe to use from many threads, which share its connections and its limits."""
 
-    def __init__(self, settings: RegistrySettings, limits: Limits, deadline: Deadline) -> None:
+    def __init__(
+        self,
+        settings: RegistrySettings,
+        limits: Limits,
+        deadline: Deadline,
+        trace: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self.limits = limits
         self.deadline = deadline
+        self._trace = trace
         self._settings = settings
         self._connections = Connections(settings, limits, deadline)
         self._turns = threading.BoundedSemaphore(limits.parallel)
@@ -143,6 +151,7 @@ class Transport:
         with self._turn(self._host(host_of(parts)).turns, parts), self._turn(self._turns, parts):
             try:
                 response = self._connections.open(request.method, parts, _headers(request), request.body)
+                self._trace(f"{request.method} {redact(request.url)}: {response.status}")
                 return self._read(request, response)
             except HeadersTooSlow:
                 raise _Transient("its answer takes too long", answered=False) from None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from render.documents import InvalidDocument, glance_rules, parse_documents, type_name
+from render.documents import InvalidDocument, decode_utf8, glance_rules, parse_documents, type_name
 from render.errors import RenderError
 from render.limits import LimitExceeded, Limits
 from render.packages import PackagedObject
@@ -40,6 +40,10 @@ class Document:
 
     data: bytes
     line: int
+
+    def text(self) -> str:
+        """Return the document as text, without the line break in front."""
+        return decode_utf8(self.data.removeprefix(b"\n"))
 
 
 @dataclass(frozen=True, slots=True)

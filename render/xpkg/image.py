@@ -1,14 +1,14 @@
 """Image → package.yaml: the same platform, layer and file that Crossplane takes, or a refusal."""
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import IO, Protocol
 
 from render.errors import RenderError
 from render.limits import LimitExceeded, Limits
 from render.references import Digest, Reference, Source
 from render.registry.manifests import Content, Descriptor, Index, Manifest, parse_content
+from render.registry.routes import Images
 from render.xpkg.layers import Entry, read_entries, unpack
 
 XPKG_ANNOTATION = "io.crossplane.xpkg"
@@ -24,14 +24,6 @@ _WHITEOUT, _OPAQUE = ".wh.", ".wh..wh..opq"
 
 class InvalidImage(RenderError):
     """An image that is no package, or could be taken for two."""
-
-
-class Images(Protocol):
-    """What a registry, a layout or a file answers."""
-
-    def tags(self, source: Source) -> Sequence[str]: ...
-    def content(self, reference: Reference) -> Content: ...
-    def blob(self, source: Source, descriptor: Descriptor) -> IO[bytes]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,9 +95,8 @@ class TokenServer:
 
     def _may(self, request: Request, asked: Mapping[str, Sequence[str]]) -> bool:
         if request.method == "POST":
-            return asked.get("grant_type") == ["refresh_token"] and asked.get("refresh_token") == [
-                IDENTITY_TOKEN
-            ]
+            form = (asked.get("grant_type"), asked.get("refresh_token"))
+            return form == (["refresh_token"], [IDENTITY_TOKEN])
         if "Authorization" in request.headers:
             return request.credentials == f"{USERNAME}:{PASSWORD}"
         return self.anonymous

@@ -161,11 +161,17 @@ class Wire(BaseHTTPRequestHandler):
         return self.rfile.read(int(self.headers.get("Content-Length", "0")))
 
     def _read_chunks(self) -> Iterator[bytes]:
-        while length := int(self.rfile.readline().partition(b";")[0], 16):
+        while length := int(self._read_line().partition(b";")[0], 16):
             yield self.rfile.read(length)
-            self.rfile.readline()
-        while self.rfile.readline().strip():
+            self._read_line()
+        while self._read_line().strip():
             pass
+
+    def _read_line(self) -> bytes:
+        line = self.rfile.readline()
+        if not line:
+            raise ConnectionAbortedError("the client left in the middle of a request")
+        return line
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815 - http.server asks for these
 
@@ -246,9 +252,13 @@ class RecordingServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             self._changed.notify_all()
 
     def choose(self, request: Request) -> Answer:
-        """Return what this request gets; a handler that returns nothing means 404."""
+        """Return what this request gets; a handler that fails will fail the test when the server stops."""
         route = self.routes.get(request.target) or self.routes.get(request.path) or self._otherwise
-        return _chosen(route, request)
+        try:
+            return _chosen(route, request)
+        except Exception as error:
+            self._failures.append(error)
+            return answer(500)
 
     def __enter__(self) -> Self:
         self._loop.start()

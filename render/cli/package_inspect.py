@@ -1,0 +1,48 @@
+"""xplock package inspect: what a package says and holds."""
+
+import os
+from pathlib import Path
+
+import click
+
+from render.cli.options import layout_option, output_option
+from render.cli.output import Output
+from render.limits import Limits
+from render.pipeline import inspect_path, inspect_reference
+from render.references import parse_reference
+from render.views.inspection import format_inspection, inspection_document
+from render.xpkg.inspect import Inspection
+
+
+@click.command(
+    epilog="Examples: xplock package inspect xpkg.example.org/acme/platform:v1.0.0 -o json; "
+    "xplock package inspect platform.xpkg"
+)
+@click.argument("what", metavar="REF|FILE|LAYOUT")
+@click.option("--objects", is_flag=True, help="List every object, however many there are.")
+@layout_option
+@output_option("text", "json")
+@click.pass_obj
+def inspect(output: Output, what: str, objects: bool, layouts: list[tuple[str, Path]], form: str) -> None:
+    """Show a package's metadata, dependencies, objects, digests, layers and annotations.
+
+    It may be in a registry (REF), in a .xpkg file or an OCI layout, or on disk as a folder or a metadata file.
+    """
+    found = _inspect(output, what, layouts)
+    if form == "json":
+        output.result_json(inspection_document(found))
+    else:
+        output.result(format_inspection(found, all_objects=objects))
+
+
+def _inspect(output: Output, what: str, layouts: list[tuple[str, Path]]) -> Inspection:
+    path = Path(what)
+    if not layouts and path.exists():
+        return inspect_path(path, Limits.from_environment(os.environ))
+    reference = parse_reference(what)
+    # Local files need no HTTP.
+    from render.connect import open_world
+
+    world = open_world(os.environ, warn=output.warn, trace=output.trace)
+    with output.busy(f"reading {reference}"):
+        return inspect_reference(reference, world.images(layouts), world.limits)

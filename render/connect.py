@@ -1,0 +1,85 @@
+"""The outside world, opened as the operator says: registries, layouts in their place, and the cache."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from render.errors import InvalidInput
+from render.limits import Limits
+from render.references import Digest, Reference, Source
+from render.registry.cache import Cache, open_cache
+from render.registry.client import RegistryClient
+from render.registry.credentials import CredentialStore
+from render.registry.deadline import Deadline
+from render.registry.layout import Layout
+from render.registry.manifests import TamperedContent
+from render.registry.routes import Routes
+from render.registry.settings import RegistrySettings
+from render.registry.tokens import Authenticator
+from render.registry.transport import Transport
+
+if TYPE_CHECKING:
+    from render.registry.push import Pusher
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Everything outside of the folder that a command may touch."""
+
+    environ: Mapping[str, str]
+    limits: Limits
+    settings: RegistrySettings
+    transport: Transport
+    credentials: CredentialStore
+    cache: Cache
+    warn: Say
+
+    def images(self, layouts: Sequence[tuple[str, Path]] = ()) -> Routes:
+        """Return what answers for any source: a layout where one is given, else its registry."""
+        authenticator = Authenticator(self.transport, self.settings, self.credentials)
+        folders = [(prefix, Layout.for_prefix(folder, self.limits, prefix)) for prefix, folder in layouts]
+        return Routes(folders, RegistryClient(self.transport, authenticator, self.cache))
+
+    def pusher(self, source: Source) -> "Pusher":
+        """Return what pushes into one repository."""
+        # requests and oras are for pushing only.
+        from render.registry.push import Pusher
+
+        authenticator = Authenticator(self.transport, self.settings, self.credentials, actions="pull,push")
+        return Pusher(source, self.transport, self.settings, authenticator)
+
+    def check_pushed(self, reference: Reference, digest: Digest) -> None:
+        """Read back what was pushed; a registry that stored something else is found out at once."""
+        stored = self.images().content(reference).digest
+        if stored != digest:
+            raise TamperedContent(reference.source, digest, stored)
+
+
+def open_world(environ: Mapping[str, str], *, warn: Say, trace: Say) -> World:
+    """Read the operator's settings; nothing is asked before someone wants to know something."""
+    limits = Limits.from_environment(environ)
+    settings = RegistrySettings.from_environment(environ)
+    deadline = Deadline(_deadline_seconds(environ, limits))
+    transport = Transport(settings, limits, deadline, trace)
+    credentials = CredentialStore(environ, limits, warn)
+    return World(environ, limits, settings, transport, credentials, open_cache(environ, limits, warn), warn)
+
+
+def _deadline_seconds(environ: Mapping[str, str], limits: Limits) -> float:
+    text = environ.get("XPLOCK_DEADLINE", "")
+    if not text:
+        return limits.run_seconds
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 86_400:
+        raise InvalidInput(
+            f"XPLOCK_DEADLINE={text} is not a time",
+            why="it is the number of seconds that a whole run may take",
+            next="correct or unset XPLOCK_DEADLINE",
+        )
+    return seconds

@@ -1,0 +1,176 @@
+"""The other direction: oras uploads blobs, our own rules decide what is sent where."""
+
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import IO, Any
+from urllib.parse import urljoin
+
+import oras.container
+import oras.provider
+import requests
+from requests.adapters import HTTPAdapter
+
+from render.errors import RenderError
+from render.references import Source
+from render.registry.addresses import RequestRefused, api_address, host_of, split_url
+from render.registry.connections import read_proxies, tls_context
+from render.registry.manifests import Content, Descriptor
+from render.registry.settings import RegistrySettings
+from render.registry.tokens import Authenticator
+from render.registry.transport import Transport
+from render.texts import redact, visible
+
+_RETRIED = frozenset({408, 429, 500, 502, 503, 504})
+_TRIES = 4
+_SHOWN_BYTES = 2_000
+
+
+class PushFailed(RenderError):
+    """A registry that did not take what was pushed."""
+
+
+class Pusher:
+    """Pushes into one repository; every repository gets its own client, since oras keeps one token per client."""
+
+    def __init__(
+        self, source: Source, transport: Transport, settings: RegistrySettings, authenticator: Authenticator
+    ) -> None:
+        host, repository = api_address(source)
+        self._client = _Client(source, transport, settings, authenticator)
+        self._base = f"{transport.scheme(host)}://{host}/v2/{repository}"
+        self._container = oras.container.Container(f"{host}/{repository}")
+
+    def push_blob(self, descriptor: Descriptor, file: IO[bytes]) -> None:
+        """Upload a blob, unless the registry has it."""
+        # oras takes blobs by path.
+        with tempfile.NamedTemporaryFile() as copy:
+            while chunk := file.read(1 << 20):
+                copy.write(chunk)
+            copy.flush()
+            layer = {"digest": descriptor.digest, "size": descriptor.size, "mediaType": descriptor.media_type}
+            response = self._client.upload_blob(copy.name, self._container, layer)
+        self._check(response, f"the blob {descriptor.digest}")
+
+    def push_content(self, content: Content, tag: str | None = None) -> None:
+        """Upload a manifest or index, exactly these bytes, under a tag or under its digest."""
+        response = self._client.do_request(
+            f"{self._base}/manifests/{tag or content.digest}",
+            "PUT",
+            data=content.data,
+            headers={"Content-Type": content.media_type},
+        )
+        self._check(response, f"the manifest {tag or content.digest}")
+        stored = response.headers.get("Docker-Content-Digest", content.digest)
+        if stored != content.digest:
+            raise PushFailed(
+                f"{host_of(split_url(self._base))} changed what was pushed",
+                why=[f"pushed {content.digest}", f"stored {stored}"],
+                next="ask whoever runs the registry; a package has to arrive byte for byte",
+            )
+
+    def _check(self, response: requests.Response, what: str) -> None:
+        if response.status_code not in (200, 201, 202):
+            raise PushFailed(
+                f"{host_of(split_url(self._base))} did not take {what}",
+                why=f"it answered with status {response.status_code}: {_message(response)}",
+                next="check the name and that your credentials may push there",
+            )
+
+
+class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
+    """oras, with its requests replaced: bounded in time, never redirected, credentials only to their host."""
+
+    def __init__(
+        self, source: Source, transport: Transport, settings: RegistrySettings, authenticator: Authenticator
+    ) -> None:
+        host, _ = api_address(source)
+        super().__init__(hostname=host, insecure=transport.scheme(host) == "http")
+        self._source, self._host = source, host
+        self._transport, self._settings, self._authenticator = transport, settings, authenticator
+        # Otherwise .netrc would replace the header that we send.
+        self.session.trust_env = False
+        self.session.proxies = read_proxies(settings.environ)
+        self.session.mount("https://", _TrustingAdapter(settings))
+
+    def do_request(
+        self,
+        url: str,
+        method: str = "GET",
+        data: Any = None,
+        headers: Mapping[str, str] | None = None,
+        json: Any = None,  # noqa: ARG002 - part of the signature; our manifests are bytes
+        stream: bool = False,  # noqa: ARG002 - likewise
+    ) -> requests.Response:
+        """Send one request of an upload, with as many tries as make sense."""
+        refused = False
+        for attempt in range(_TRIES):
+            sent = self._authorization(url)
+            response = self._send(method, url, data, {**(headers or {}), **sent}, last=attempt == _TRIES - 1)
+            if response is None or response.status_code in _RETRIED:
+                self._transport.deadline.wait(0.25 * 2**attempt, self._host)
+                continue
+            wanted = response.headers.get("WWW-Authenticate", "")
+            known = sent.get("Authorization")
+            if response.status_code != 401 or refused:
+                return response
+            refused = known is not None
+            if not self._authenticator.take_challenge(self._source, self._host, wanted, known):
+                raise self._authenticator.denied(self._source, self._host, 401, _message(response))
+        raise PushFailed(f"{self._host} keeps failing", why=_problem(response), next="try again later")
+
+    def _authorization(self, url: str) -> dict[str, str]:
+        parts = split_url(url)
+        if host_of(parts) != self._host and parts.scheme != self.prefix:
+            raise RequestRefused(
+                host_of(parts), f"{self._host} wants the upload to go there, over {parts.scheme}"
+            )
+        header = (
+            self._authenticator.header(self._source, self._host) if host_of(parts) == self._host else None
+        )
+        return {"Authorization": header} if header else {}
+
+    def _send(
+        self, method: str, url: str, data: Any, headers: Mapping[str, str], *, last: bool
+    ) -> requests.Response | None:
+        limits = self._transport.limits
+        self._transport.deadline.check(self._host)
+        session: requests.Session = self.session
+        try:
+            return session.request(
+                method,
+                urljoin(f"{self.prefix}://{self._host}", url),
+                data=data,
+                headers=dict(headers),
+                timeout=(limits.connect_seconds, limits.request_seconds),
+                allow_redirects=False,
+            )
+        except requests.RequestException as error:
+            if last or isinstance(error, requests.exceptions.SSLError):
+                raise PushFailed(
+                    f"{self._host} cannot be reached",
+                    why=redact(str(error)),
+                    next="check the name and the network",
+                ) from None
+            return None
+
+
+class _TrustingAdapter(HTTPAdapter):
+    """Trusts the authorities that the read path trusts."""
+
+    def __init__(self, settings: RegistrySettings) -> None:
+        self._context = tls_context(settings)
+        super().__init__()
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, ssl_context=self._context, **kwargs)
+
+
+def _message(response: requests.Response) -> str:
+    with suppress(ValueError, KeyError, TypeError, IndexError, AttributeError):
+        return visible(str(response.json()["errors"][0]["message"]))
+    return visible(response.text[:_SHOWN_BYTES])
+
+
+def _problem(response: requests.Response | None) -> str:
+    return "no answer" if response is None else f"it answered with status {response.status_code}"

@@ -1,0 +1,189 @@
+"""Folder → package: the content rules of each kind enforced, the same folder always the same bytes."""
+
+import fnmatch
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from render.documents import InvalidDocument, decode_utf8, parse_events
+from render.errors import InvalidInput, RenderError
+from render.files import read_plain
+from render.limits import LimitExceeded, Limits
+from render.packages import Metadata, PackagedObject
+from render.registry.manifests import Platform
+from render.xpkg.contents import Document, identify, split_documents
+from render.xpkg.image import BASE_LAYER, EXAMPLES_LAYER, PACKAGE_FILE
+from render.xpkg.metadata import InvalidMetadata, is_meta, parse_metadata
+from render.xpkg.packing import PackedImage, pack_image
+from render.xpkg.rules import format_allowed, misplaced
+
+META_FILE = "crossplane.yaml"
+_EXAMPLES_FILE = ".up/examples.yaml"
+
+
+class InvalidPackageFolder(InvalidInput):
+    """A folder that no package can be built from."""
+
+    def __init__(self, folder: Path, problems: Sequence[str]) -> None:
+        super().__init__(
+            f"no package can be built from {folder}", why=problems, next="correct this and build again"
+        )
+        self.problems = tuple(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltPackage:
+    """What was built, and the image it is in."""
+
+    metadata: Metadata
+    objects: tuple[PackagedObject, ...]
+    image: PackedImage
+
+
+def build_package(
+    folder: Path,
+    limits: Limits,
+    *,
+    ignore: Sequence[str] = (),
+    examples: str = "examples",
+    platform: Platform | None = None,
+) -> BuiltPackage:
+    """Build the package of a folder: crossplane.yaml, and every other YAML file below it."""
+    collected = _Collected(folder, limits)
+    for path in _yaml_files(folder, limits, [*ignore, examples, f"{examples}/*"]):
+        collected.take(path)
+    metadata = collected.check()
+    layers = [(BASE_LAYER, PACKAGE_FILE, collected.package_yaml())]
+    shown = [_read(folder, path, limits) for path in _yaml_files(folder / examples, limits, ignore)]
+    if shown:
+        layers.append((EXAMPLES_LAYER, _EXAMPLES_FILE, b"---\n".join(_one_ending(data) for data in shown)))
+    objects = tuple(item for item, _, _ in collected.objects)
+    return BuiltPackage(metadata, objects, pack_image(layers, platform))
+
+
+@dataclass(slots=True)
+class _Collected:
+    """The documents of a folder, and everything that is wrong with them."""
+
+    folder: Path
+    limits: Limits
+    metas: list[tuple[str, bytes]] = field(default_factory=list)
+    objects: list[tuple[PackagedObject, str, bytes]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def take(self, path: Path) -> None:
+        """Read the documents of one file."""
+        shown = path.relative_to(self.folder).as_posix()
+        data = _read(self.folder, path, self.limits)
+        try:
+            for document in split_documents([decode_utf8(data).encode()], self.limits):
+                self._take_document(shown, document)
+        except InvalidDocument as error:
+            self.problems.append(f"{shown}: line {error.line}: {error.problem}")
+        except RenderError as error:
+            self.problems.append(f"{shown}: {error.what}")
+
+    def _take_document(self, shown: str, document: Document) -> None:
+        place = f"{shown}: line {document.line}"
+        try:
+            found = identify(document.data, self.limits)
+            _check_yaml(document)
+        except InvalidDocument as error:
+            self.problems.append(f"{shown}: line {document.line + error.line - 1}: {error.problem}")
+            return
+        if is_meta(found.api_version):
+            self.metas.append((shown, document.data))
+        elif not found.name:
+            self.problems.append(f"{place}: this {found.kind} has no metadata.name")
+        else:
+            self.objects.append((found, place, document.data))
+
+    def check(self) -> Metadata:
+        """Return the package's metadata; every rule that is broken comes in one error."""
+        if [shown for shown, _ in self.metas] != [META_FILE]:
+            where = ", ".join(shown for shown, _ in self.metas) or "none of its files"
+            self.problems.insert(
+                0,
+                f"one Provider, Configuration or Function of meta.pkg.crossplane.io has to stand in {META_FILE}, "
+                f"and nowhere else; found in {where}",
+            )
+            raise InvalidPackageFolder(self.folder, self.problems)
+        metadata = self._parse_meta()
+        self._check_objects(metadata)
+        if self.problems:
+            raise InvalidPackageFolder(self.folder, self.problems)
+        return metadata
+
+    def _parse_meta(self) -> Metadata:
+        try:
+            metadata = parse_metadata(self.metas[0][1], self.limits)
+        except InvalidMetadata as error:
+            found = [f"{META_FILE}: {problem}" for problem in error.problems]
+            raise InvalidPackageFolder(self.folder, [*found, *self.problems]) from None
+        except InvalidDocument as error:
+            raise InvalidPackageFolder(
+                self.folder, [f"{META_FILE}: line {error.line}: {error.problem}"]
+            ) from None
+        if not metadata.name:
+            self.problems.append(f"{META_FILE}: metadata.name: a package needs a name")
+        return metadata
+
+    def _check_objects(self, metadata: Metadata) -> None:
+        places: dict[tuple[str, str, str], str] = {}
+        wrong = set(misplaced(metadata.kind, (item for item, _, _ in self.objects)))
+        for item, place, _ in self.objects:
+            if item in wrong:
+                self.problems.append(
+                    f"{place}: a {metadata.kind} may not hold a {item.kind} ({item.api_version}), "
+                    f"only {format_allowed(metadata.kind)}"
+                )
+            identity = (item.group, item.kind, item.name)
+            if identity in places:
+                self.problems.append(f"{place}: {item.kind} {item.name} stands already at {places[identity]}")
+            places.setdefault(identity, place)
+
+    def package_yaml(self) -> bytes:
+        """Return the stream that is packaged: the metadata, then the objects in the order of their files."""
+        documents = [data for _, data in self.metas] + [data for _, _, data in self.objects]
+        return b"".join(b"---\n" + _one_ending(data) for data in documents)
+
+
+def _yaml_files(folder: Path, limits: Limits, ignore: Sequence[str]) -> Iterator[Path]:
+    """Yield the YAML files below a folder, sorted; links to elsewhere are not followed."""
+    if not folder.is_dir():
+        return
+    count = 0
+    for path in sorted(folder.rglob("*"), key=lambda path: path.relative_to(folder).as_posix()):
+        shown = path.relative_to(folder).as_posix()
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.suffix not in (".yaml", ".yml") or hidden or path.is_dir():
+            continue
+        if any(fnmatch.fnmatch(shown, pattern) for pattern in ignore):
+            continue
+        count += 1
+        if count > limits.files:
+            raise LimitExceeded(f"{folder} has too many files", "files", limits)
+        yield path
+
+
+def _read(folder: Path, path: Path, limits: Limits) -> bytes:
+    data = read_plain(path, limits.package_bytes)
+    if data is None:
+        raise LimitExceeded(f"{path.relative_to(folder)} is too large", "package_bytes", limits)
+    return data
+
+
+def _check_yaml(document: Document) -> None:
+    """Read a document to its end: it has to be YAML, and only one document."""
+    started = 0
+    for event in parse_events(decode_utf8(document.data.removeprefix(b"\n"))):
+        started += isinstance(event, yaml.DocumentStartEvent)
+        if started > 1:
+            raise InvalidDocument("a second document starts here without ---", event.start_mark.line + 1)
+
+
+def _one_ending(data: bytes) -> bytes:
+    text = data.replace(b"\r\n", b"\n").strip(b"\n").rstrip()
+    return text.removesuffix(b"\n...").rstrip() + b"\n"
