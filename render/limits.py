@@ -53,6 +53,8 @@ class Limits:
     packages: int = 5_000
     constraint_chars: int = 1_024
     version_chars: int = 128
+    solver_rounds: int = 20_000
+    solver_seconds: int = 20
 
     # Time, in seconds
     connect_seconds: int = 5

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from render.constraints import Constraint
-from render.references import PartialSource, Source
+from render.references import Digest, PartialSource, Source
 
 FAMILY_LABEL = "pkg.crossplane.io/provider-family"
 
@@ -75,6 +75,18 @@ class PackagedObject:
     def group(self) -> str:
         """The API group; empty for the core group."""
         return self.api_version.rpartition("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A package as it is in a registry: its digest, what it says of itself, what it brings along."""
+
+    source: Source
+    digest: Digest
+    metadata: Metadata
+    objects: tuple[PackagedObject, ...]
+    # Documents that no reader understands; Crossplane will not install such a package.
+    unreadable: tuple[str, ...] = ()
 
 
 def count_kinds(objects: Iterable[PackagedObject]) -> dict[str, int]:

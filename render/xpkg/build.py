@@ -51,14 +51,16 @@ def build_package(
     platform: Platform | None = None,
 ) -> BuiltPackage:
     """Build the package of a folder: crossplane.yaml, and every other YAML file below it."""
-    collected = _Collected(folder, limits)
-    for path in _yaml_files(folder, limits, [*ignore, examples, f"{examples}/*"]):
-        collected.take(path)
+    collected, shown = _Collected(folder, limits), []
+    for path in _yaml_files(folder, limits, ignore):
+        if path.is_relative_to(folder / examples):
+            shown.append(_read(folder, path, limits))
+        else:
+            collected.take(path)
     metadata = collected.check()
     layers = [(BASE_LAYER, PACKAGE_FILE, collected.package_yaml())]
-    shown = [_read(folder, path, limits) for path in _yaml_files(folder / examples, limits, ignore)]
     if shown:
-        layers.append((EXAMPLES_LAYER, _EXAMPLES_FILE, b"---\n".join(_one_ending(data) for data in shown)))
+        layers.append((EXAMPLES_LAYER, _EXAMPLES_FILE, b"---\n".join(data + b"\n" for data in shown)))
     objects = tuple(item for item, _, _ in collected.objects)
     return BuiltPackage(metadata, objects, pack_image(layers, platform))
 
@@ -69,21 +71,21 @@ class _Collected:
 
     folder: Path
     limits: Limits
-    metas: list[tuple[str, bytes]] = field(default_factory=list)
+    metas: list[tuple[str, Document]] = field(default_factory=list)
     objects: list[tuple[PackagedObject, str, bytes]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def take(self, path: Path) -> None:
         """Read the documents of one file."""
         shown = path.relative_to(self.folder).as_posix()
-        data = _read(self.folder, path, self.limits)
         try:
-            for document in split_documents([decode_utf8(data).encode()], self.limits):
+            data = decode_utf8(_read(self.folder, path, self.limits)).encode()
+            for document in split_documents([data], self.limits):
                 self._take_document(shown, document)
         except InvalidDocument as error:
             self.problems.append(f"{shown}: line {error.line}: {error.problem}")
         except RenderError as error:
-            self.problems.append(f"{shown}: {error.what}")
+            self.problems.append(f"{shown}: {'; '.join([error.what, *error.why])}")
 
     def _take_document(self, shown: str, document: Document) -> None:
         place = f"{shown}: line {document.line}"
@@ -94,7 +96,7 @@ class _Collected:
             self.problems.append(f"{shown}: line {document.line + error.line - 1}: {error.problem}")
             return
         if is_meta(found.api_version):
-            self.metas.append((shown, document.data))
+            self.metas.append((shown, document))
         elif not found.name:
             self.problems.append(f"{place}: this {found.kind} has no metadata.name")
         else:
@@ -117,15 +119,15 @@ class _Collected:
         return metadata
 
     def _parse_meta(self) -> Metadata:
+        [(_, document)] = self.metas
         try:
-            metadata = parse_metadata(self.metas[0][1], self.limits)
+            metadata = parse_metadata(document.text().encode(), self.limits)
         except InvalidMetadata as error:
             found = [f"{META_FILE}: {problem}" for problem in error.problems]
             raise InvalidPackageFolder(self.folder, [*found, *self.problems]) from None
         except InvalidDocument as error:
-            raise InvalidPackageFolder(
-                self.folder, [f"{META_FILE}: line {error.line}: {error.problem}"]
-            ) from None
+            place = f"{META_FILE}: line {document.line + error.line - 1}"
+            raise InvalidPackageFolder(self.folder, [f"{place}: {error.problem}", *self.problems]) from None
         if not metadata.name:
             self.problems.append(f"{META_FILE}: metadata.name: a package needs a name")
         return metadata
@@ -146,21 +148,21 @@ class _Collected:
 
     def package_yaml(self) -> bytes:
         """Return the stream that is packaged: the metadata, then the objects in the order of their files."""
-        documents = [data for _, data in self.metas] + [data for _, _, data in self.objects]
-        return b"".join(b"---\n" + _one_ending(data) for data in documents)
+        documents = [meta.data for _, meta in self.metas] + [data for _, _, data in self.objects]
+        # Each document begins with the line break before it, and lacks the one behind it.
+        stream = b"".join(b"---" + data + b"\n" for data in documents)
+        if len(stream) > self.limits.package_bytes:
+            raise LimitExceeded(f"the package of {self.folder} is too large", "package_bytes", self.limits)
+        return stream
 
 
 def _yaml_files(folder: Path, limits: Limits, ignore: Sequence[str]) -> Iterator[Path]:
-    """Yield the YAML files below a folder, sorted; links to elsewhere are not followed."""
-    if not folder.is_dir():
-        return
+    """Yield the YAML files below a folder, sorted; links to folders are not followed."""
     count = 0
     for path in sorted(folder.rglob("*"), key=lambda path: path.relative_to(folder).as_posix()):
-        shown = path.relative_to(folder).as_posix()
-        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if path.suffix not in (".yaml", ".yml") or hidden or path.is_dir():
-            continue
-        if any(fnmatch.fnmatch(shown, pattern) for pattern in ignore):
+        shown = path.relative_to(folder)
+        hidden = any(part.startswith(".") for part in shown.parts)
+        if path.suffix not in (".yaml", ".yml") or hidden or path.is_dir() or _ignored(shown, ignore):
             continue
         count += 1
         if count > limits.files:
@@ -168,11 +170,18 @@ def _yaml_files(folder: Path, limits: Limits, ignore: Sequence[str]) -> Iterator
         yield path
 
 
+def _ignored(path: Path, patterns: Sequence[str]) -> bool:
+    """Tell whether a pattern fits a path, or a folder it is in."""
+    names = [item.as_posix() for item in (path, *path.parents)]
+    return any(fnmatch.fnmatchcase(name, pattern.rstrip("/")) for name in names for pattern in patterns)
+
+
 def _read(folder: Path, path: Path, limits: Limits) -> bytes:
+    """Read a file, with line breaks of one kind and none behind the last line."""
     data = read_plain(path, limits.package_bytes)
     if data is None:
         raise LimitExceeded(f"{path.relative_to(folder)} is too large", "package_bytes", limits)
-    return data
+    return data.replace(b"\r\n", b"\n").removesuffix(b"\n")
 
 
 def _check_yaml(document: Document) -> None:
@@ -182,8 +191,3 @@ def _check_yaml(document: Document) -> None:
         started += isinstance(event, yaml.DocumentStartEvent)
         if started > 1:
             raise InvalidDocument("a second document starts here without ---", event.start_mark.line + 1)
-
-
-def _one_ending(data: bytes) -> bytes:
-    text = data.replace(b"\r\n", b"\n").strip(b"\n").rstrip()
-    return text.removesuffix(b"\n...").rstrip() + b"\n"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from render.limits import Limits
-from render.packages import Metadata, PackagedObject
+from render.packages import Package, PackagedObject
 from render.references import Digest, Reference, Source
 from render.registry.routes import Images
 from render.xpkg.contents import Contents, read_contents
@@ -21,18 +21,6 @@ class Facts(Protocol):
 
     def get_facts(self, digest: Digest, kind: str) -> bytes | None: ...
     def put_facts(self, digest: Digest, kind: str, data: bytes) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Package:
-    """A package as it is in a registry: its digest, what it says of itself, what it brings along."""
-
-    source: Source
-    digest: Digest
-    metadata: Metadata
-    objects: tuple[PackagedObject, ...]
-    # Documents that no reader understands; Crossplane will not install such a package.
-    unreadable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from render.errors import InvalidInput
 from render.files import open_plain
-from render.limits import Limits
+from render.limits import LimitExceeded, Limits
 from render.names import friendly_id
 from render.references import Digest, Reference, Source
 from render.registry.manifests import (
@@ -25,11 +25,15 @@ from render.registry.manifests import (
     format_manifest,
 )
 from render.xpkg.image import XPKG_ANNOTATION
-from render.xpkg.layers import InvalidLayer, read_entries
+from render.xpkg.layers import Entry, InvalidLayer, Stream, read_entries
 from render.xpkg.packing import LABEL_PREFIX, PackedImage, pack_tar
 
 _MANIFEST = "manifest.json"
 _CHUNK = 1 << 20
+_GZIP = b"\x1f\x8b"
+# Layers as docker itself saves them.
+_PLAIN_LAYER = "application/vnd.oci.image.layer.v1.tar"
+_PLATFORM_KEYS = ("os", "architecture", "variant")
 
 
 class InvalidPackageFile(InvalidInput):
@@ -60,6 +64,7 @@ class _Member:
     offset: int
     size: int
     digest: Digest
+    zipped: bool
 
 
 class PackageFile:
@@ -82,8 +87,8 @@ class PackageFile:
     @property
     def platform(self) -> Platform | None:
         """What the image is built for, if it says so."""
-        os, architecture = self.config.get("os") or "", self.config.get("architecture") or ""
-        return Platform(str(os), str(architecture), str(self.config.get("variant") or "")) if os else None
+        platform = Platform(*(self.config.get(key) or "" for key in _PLATFORM_KEYS))
+        return platform if platform.os else None
 
     def tags(self, source: Source) -> tuple[str, ...]:  # noqa: ARG002 - a file has no tags
         """Return no tags; a file holds one image without a name."""
@@ -107,12 +112,11 @@ class PackageFile:
         try:
             with open_plain(self._path) as file:
                 for entry, stream in read_entries(iter(lambda: file.read(_CHUNK), b""), self._limits):
-                    offset, hashed = stream.position, hashlib.sha256()
-                    for chunk in stream.content():
-                        hashed.update(chunk)
-                    if entry.regular:
-                        digest = Digest("sha256:" + hashed.hexdigest())
-                        members[entry.name] = _Member(offset, entry.size, digest)
+                    member = _read_member(entry, stream)
+                    if not entry.regular:
+                        continue
+                    if members.setdefault(entry.name, member).digest != member.digest:
+                        raise InvalidPackageFile(self._path, f"it has two different files {entry.name!r}")
         except InvalidLayer as error:
             raise InvalidPackageFile(self._path, f"it is not a tar archive: {'; '.join(error.why)}") from None
         return members
@@ -124,12 +128,25 @@ class PackageFile:
             config = self._read_json(image["Config"])
             labels = (config.get("config") or {}).get("Labels") or {}
             layers = tuple(_describe(self._members[name], labels) for name in image["Layers"])
+            marks = {name: mark for name, mark in labels.items() if name.startswith(LABEL_PREFIX)}
+            texts = [config.get(key) or "" for key in _PLATFORM_KEYS]
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
             raise InvalidPackageFile(
                 self._path, f"its {_MANIFEST} does not describe exactly one image"
             ) from None
-        if not isinstance(config, dict) or not layers:
-            raise InvalidPackageFile(self._path, "it has no configuration or no layers")
+        if not layers:
+            raise InvalidPackageFile(self._path, "it has no layers")
+        if len(layers) > self._limits.layers:
+            raise LimitExceeded(f"{self._path} has too many layers", "layers", self._limits)
+        # What is not printable could not be written into a manifest, or would not be seen there.
+        if not all(isinstance(text, str) and text.isprintable() for text in [*texts, *marks.values()]):
+            raise InvalidPackageFile(
+                self._path, "its configuration has a platform or a label that is not text"
+            )
+        if marks.keys() - {f"{LABEL_PREFIX}{layer.digest}" for layer in layers}:
+            raise InvalidPackageFile(
+                self._path, "its configuration has a label for a layer that it does not have"
+            )
         return config, Manifest(Descriptor(OCI_CONFIG, config_member.digest, config_member.size), layers)
 
     def _read_json(self, name: str) -> Any:
@@ -141,7 +158,15 @@ class PackageFile:
             return json.loads(file.read(member.size))
 
 
+def _read_member(entry: Entry, stream: Stream) -> _Member:
+    offset, hashed, start = stream.position, hashlib.sha256(), b""
+    for chunk in stream.content():
+        hashed.update(chunk)
+        start = start or chunk[:2]
+    return _Member(offset, entry.size, Digest("sha256:" + hashed.hexdigest()), zipped=start == _GZIP)
+
+
 def _describe(member: _Member, labels: dict[str, Any]) -> Descriptor:
     mark = labels.get(f"{LABEL_PREFIX}{member.digest}")
     annotations = {XPKG_ANNOTATION: mark} if isinstance(mark, str) else {}
-    return Descriptor(OCI_LAYER, member.digest, member.size, annotations)
+    return Descriptor(OCI_LAYER if member.zipped else _PLAIN_LAYER, member.digest, member.size, annotations)

@@ -24,7 +24,7 @@ from render.xpkg.image import EXTENSIONS_MANIFEST, XPKG_ANNOTATION
 from render.xpkg.package_file import PackageFile
 from render.xpkg.packing import PackedImage, pack_extensions
 
-_NEEDED = Platform("linux", "amd64")
+_NEEDED = ("linux", "amd64")
 
 
 class Target(Protocol):
@@ -97,11 +97,12 @@ def _check_platforms(platforms: Sequence[Platform | None]) -> None:
             why=f"each needs a platform of its own; theirs are {', '.join(named)}",
             next="build each with another --platform, or push them under different references",
         )
-    if _NEEDED not in platforms and platforms != [None]:
+    needed = "/".join(_NEEDED)
+    if all(platform and (platform.os, platform.architecture) != _NEEDED for platform in platforms):
         raise InvalidPush(
-            f"none of these files is for {_NEEDED}",
+            f"none of these files is for {needed}",
             why=f"Crossplane reads that one on every machine; theirs are {', '.join(named)}",
-            next=f"build one with --platform {_NEEDED}",
+            next=f"build one with --platform {needed}",
         )
 
 

@@ -1,0 +1,32 @@
+"""How measurements are taken: alternating runs of child processes, the best of each, compared in one run."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+
+def best_seconds(commands: Sequence[Sequence[str]], rounds: int) -> list[float]:
+    """Run each command in turn, several rounds, and return the shortest time of each.
+
+    The shortest run is the one that other work on the machine disturbed least.
+    """
+    best = [float("inf")] * len(commands)
+    for _ in range(rounds):
+        for i, command in enumerate(commands):
+            started = time.perf_counter()
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            best[i] = min(best[i], time.perf_counter() - started)
+    return best
+
+
+def print_ratio(what: str, seconds: float, base: float, goal: float) -> None:
+    """Print one line of the table."""
+    ratio = seconds / base
+    verdict = "ok" if ratio <= goal else "MISSED"
+    print(f"{what:<58} {seconds * 1000:9.1f} ms  {ratio:6.2f} x  (goal {goal:g} x)  {verdict}")
+
+
+def python(*arguments: str) -> list[str]:
+    """Return a command that runs this Python."""
+    return [sys.executable, *arguments]

@@ -1,0 +1,1 @@
+"""What was decided: the lock, its file, and the difference between two."""

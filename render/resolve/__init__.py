@@ -1,0 +1,1 @@
+"""Dependencies → one version each, agreed by everyone who depends on it."""

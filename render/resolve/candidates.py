@@ -1,0 +1,72 @@
+"""Which versions of a source there are to choose from, and sets of them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from render.references import Digest
+from render.resolve.model import Candidate, Request
+from render.versions import parse_candidate
+
+# Sets of candidates are whole numbers used as bit sets: bit 0 stands for "not installed", bit 1 for the first
+# candidate. Negative numbers are sets without end, so that "anything but these" is a plain complement.
+Bits = int
+ABSENT: Bits = 1
+ANYTHING: Bits = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Universe:
+    """All candidates of one source, lowest first."""
+
+    candidates: tuple[Candidate, ...]
+    # Why there is none, if the source cannot be used at all.
+    problem: str = ""
+    _known: dict[Request, Bits] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def everything(self) -> Bits:
+        """Every candidate, and absence."""
+        return (1 << (len(self.candidates) + 1)) - 1
+
+    def answering(self, request: Request) -> Bits:
+        """Return the candidates that answer a request; never absence."""
+        if request not in self._known:
+            fitting = (bit(i) for i, candidate in enumerate(self.candidates) if candidate.answers(request))
+            self._known[request] = sum(fitting)
+        return self._known[request]
+
+    def members(self, bits: Bits) -> list[Candidate]:
+        """Return the candidates in a set, highest first."""
+        return [self.candidates[i] for i in reversed(range(len(self.candidates))) if bits & bit(i)]
+
+    def index(self, candidate: Candidate) -> int | None:
+        """Return where a candidate of an earlier run stands now, if it is still there."""
+        return next((i for i, here in enumerate(self.candidates) if here == candidate), None)
+
+
+def bit(index: int) -> Bits:
+    """Return the set of one candidate."""
+    return 2 << index
+
+
+def highest(bits: Bits) -> int:
+    """Return the index of the highest candidate in a finite set."""
+    return bits.bit_length() - 2
+
+
+def make_universe(tags: Iterable[str], exact: Iterable[Request], carriers: Mapping[Digest, str]) -> Universe:
+    """Return the candidates among tags, and whatever else was asked for by its exact name.
+
+    `carriers` tells the tag that carries a digest, where that is known.
+    """
+    versions = [version for tag in tags if (version := parse_candidate(tag))]
+    candidates = [Candidate(version.text, version) for version in sorted(versions, key=lambda v: v.rank)]
+    known = {candidate.tag for candidate in candidates}
+    names = {(r.tag or (carriers.get(r.digest) if r.digest else None), r.digest) for r in exact}
+    named = [
+        Candidate(tag, parse_candidate(tag) if tag else None, digest)
+        for tag, digest in sorted(names, key=str)
+        if digest is not None or tag not in known
+    ]
+    # These come first, as the lowest: they are taken only where they are asked for.
+    return Universe((*named, *candidates))

@@ -1,0 +1,140 @@
+"""Derivation → an error that a person can act on: who wants what, what there is, what to edit."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from render.errors import RenderError, Unsatisfiable
+from render.references import Source
+from render.resolve.candidates import ANYTHING, Universe
+from render.resolve.model import Edge
+from render.resolve.solver import Fact, Incompatibility
+
+_SHOWN_VERSIONS = 6
+_SHOWN_LINES = 8
+
+
+class NoSolution(Unsatisfiable):
+    """No set of versions suits everyone."""
+
+
+class MissingPackage(RenderError):
+    """A package that somebody needs and no registry has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """An edit that was tried, and found to help."""
+
+    place: str
+    source: Source
+    version: str
+
+
+def leaves(cause: Incompatibility) -> list[Fact]:
+    """Return the facts that a derivation rests on, each once, those nearest to the contradiction first."""
+    found: dict[int, Fact] = {}
+    waiting, seen = [cause], {id(cause)}
+    while waiting:
+        current = waiting.pop(0)
+        if current.fact is not None and (current.fact.edge or current.fact.problem):
+            found[id(current.fact)] = current.fact
+        for parent in current.causes or ():
+            if id(parent) not in seen:
+                seen.add(id(parent))
+                waiting.append(parent)
+    return list(found.values())
+
+
+def explain(
+    facts: Sequence[Fact], universe: Callable[[Source], Universe], suggestions: Sequence[Suggestion]
+) -> RenderError:
+    """Return the error for a search that found nothing."""
+    edges = [fact for fact in facts if fact.edge]
+    target = _disputed(edges, universe) if edges else None
+    if target is None:
+        return NoSolution(
+            "no package can be used", why=[fact.problem for fact in facts], next=_advice((), suggestions)
+        )
+    there = universe(target)
+    about = [fact for fact in edges if fact.edge and fact.edge.source == target]
+    others = [fact for fact in edges if fact not in about]
+    why = [
+        *_accepted(about),
+        _existing(there),
+        *(fact.problem for fact in facts if fact.problem),
+        *_accepted(others),
+    ]
+    hidden = len(why) - _SHOWN_LINES
+    lines = [*why[:_SHOWN_LINES], *([f"… and {hidden} more reasons"] if hidden > 0 else [])]
+    if there.problem:
+        return MissingPackage(
+            f"{target} is needed and cannot be had", why=lines, next=_advice(about, suggestions)
+        )
+    dependants = {fact.edge.dependant for fact in about if fact.edge}
+    what = f"no version of {target} suits " + ("every dependant" if len(dependants) > 1 else "who needs it")
+    return NoSolution(what, why=lines, next=_advice(about, suggestions))
+
+
+def _disputed(facts: Sequence[Fact], universe: Callable[[Source], Universe]) -> Source:
+    """Return the source whose dependants leave nothing to choose; if several do, the one most of them dispute."""
+    sources = list(dict.fromkeys(fact.edge.source for fact in facts if fact.edge))
+    empty = [source for source in sources if not _agreed(source, facts, universe(source))]
+    return max(empty or sources, key=lambda source: len(_by_dependant(source, facts)))
+
+
+def _agreed(source: Source, facts: Sequence[Fact], there: Universe) -> int:
+    agreed = ANYTHING
+    for edges in _by_dependant(source, facts).values():
+        accepted = 0
+        for edge in edges:
+            accepted |= there.answering(edge.request)
+        agreed &= accepted
+    return agreed
+
+
+def _by_dependant(source: Source, facts: Sequence[Fact]) -> dict[Source | None, list[Edge]]:
+    found: dict[Source | None, list[Edge]] = {}
+    for fact in facts:
+        if fact.edge and fact.edge.source == source:
+            found.setdefault(fact.edge.dependant, []).append(fact.edge)
+    return found
+
+
+def _accepted(facts: Sequence[Fact]) -> Iterator[str]:
+    """Yield one line for each dependant and what it accepts, however many of its versions were tried."""
+    groups: dict[tuple[Source | None, Source, str], list[Fact]] = {}
+    for fact in facts:
+        if fact.edge:
+            key = (fact.edge.dependant, fact.edge.source, str(fact.edge.request))
+            groups.setdefault(key, []).append(fact)
+    for (dependant, source, request), members in groups.items():
+        if dependant is None:
+            edge = members[0].edge
+            yield f"you ask for {source} {request}" + (f" ({edge.place})" if edge and edge.place else "")
+        else:
+            versions = [str(fact.candidate) for fact in members]
+            yield f"{dependant} {_some(versions)} accepts {source} {request}"
+
+
+def _existing(there: Universe) -> str:
+    if there.problem:
+        return there.problem
+    versions = [str(candidate) for candidate in reversed(there.candidates) if candidate.version]
+    return f"it has {_some(versions)}" if versions else "it has no version that could be installed"
+
+
+def _some(versions: Sequence[str]) -> str:
+    more = len(versions) - _SHOWN_VERSIONS
+    return ", ".join(versions[:_SHOWN_VERSIONS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _advice(about: Sequence[Fact], suggestions: Sequence[Suggestion]) -> list[str]:
+    if suggestions:
+        return [
+            f"ask for {suggestion.source} {suggestion.version} instead, which suits everyone ({suggestion.place})"
+            for suggestion in suggestions
+        ]
+    dependants = sorted({str(fact.edge.dependant) for fact in about if fact.edge and fact.edge.dependant})
+    if dependants:
+        return [f"use another version of {' or of '.join(dependants)}, or ask its maintainers"]
+    return ["change what you ask for"]

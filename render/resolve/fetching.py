@@ -1,0 +1,103 @@
+"""Questions to the catalog, asked ahead of time and side by side: the wire is idle only when nothing is to be asked."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+from types import TracebackType
+from typing import Any, TypeVar
+
+from render.limits import Limits
+from render.packages import Package
+from render.references import Digest, Reference, Source
+from render.resolve.candidates import Universe, highest, make_universe
+from render.resolve.model import Candidate, Catalog, Edge, Request
+
+Answer = TypeVar("Answer")
+
+
+class Fetcher:
+    """Asks each question once; answers to likely questions are on their way before they are needed."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        limits: Limits,
+        edges: Callable[[Source, Package], tuple[Edge, ...]],
+        preferred: Mapping[Source, Candidate],
+    ) -> None:
+        self._catalog = catalog
+        self._edges = edges
+        self._preferred = preferred
+        self._pool = ThreadPoolExecutor(limits.parallel, thread_name_prefix="xplock-fetch")
+        self._lock = Lock()
+        self._asked: dict[object, Future[Any]] = {}
+        self._guessed: set[Source] = set()
+
+    def __enter__(self) -> "Fetcher":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def tags(self, source: Source) -> tuple[str, ...]:
+        """Return all tags of a source."""
+        return self._tags(source).result()
+
+    def package(self, source: Source, candidate: Candidate) -> Package:
+        """Return the package behind a candidate."""
+        return self._package(source, candidate).result()
+
+    def digests(self, source: Source, tags: tuple[str, ...]) -> dict[Digest, str]:
+        """Return which of these tags carries which digest."""
+        asked = [(tag, self._package(source, Candidate(tag))) for tag in tags]
+        return {future.result().digest: tag for tag, future in asked}
+
+    def expect(self, edge: Edge) -> None:
+        """Ask ahead for what will probably answer a dependency, and for what that depends on in turn."""
+        with self._lock:
+            if edge.source in self._guessed:
+                return
+            self._guessed.add(edge.source)
+        self._tags(edge.source).add_done_callback(lambda done: self._guess(edge, done))
+
+    def _guess(self, edge: Edge, done: "Future[tuple[str, ...]]") -> None:
+        if done.cancelled() or done.exception():
+            return
+        universe = make_universe(done.result(), [edge.request] if edge.request.exact else [], {})
+        candidate = self._likely(universe, edge.source, edge.request)
+        if candidate is not None:
+            found = self._package(edge.source, candidate)
+            found.add_done_callback(lambda future: self._expect_dependencies(edge.source, future))
+
+    def _likely(self, universe: Universe, source: Source, request: Request) -> Candidate | None:
+        preferred = self._preferred.get(source)
+        if preferred is not None and preferred.answers(request):
+            return preferred
+        bits = universe.answering(request)
+        return universe.candidates[highest(bits)] if bits else None
+
+    def _expect_dependencies(self, source: Source, found: "Future[Package]") -> None:
+        if found.cancelled() or found.exception():
+            return
+        for edge in self._edges(source, found.result()):
+            self.expect(edge)
+
+    def _tags(self, source: Source) -> "Future[tuple[str, ...]]":
+        return self._ask(source, lambda: tuple(self._catalog.tags(source)))
+
+    def _package(self, source: Source, candidate: Candidate) -> "Future[Package]":
+        reference = candidate.reference(source)
+        return self._ask(reference, lambda: self._catalog.package(reference))
+
+    def _ask(self, key: Source | Reference, fetch: Callable[[], Answer]) -> "Future[Answer]":
+        with self._lock:
+            if key not in self._asked:
+                try:
+                    self._asked[key] = self._pool.submit(fetch)
+                except RuntimeError:
+                    # The search is over; nobody waits for this guess any more.
+                    self._asked[key] = Future()
+                    self._asked[key].cancel()
+            return self._asked[key]

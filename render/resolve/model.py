@@ -1,0 +1,145 @@
+"""What is asked for, what could answer it, and what was chosen."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from render.constraints import ANY, Constraint
+from render.packages import Dependency, Kind, Package
+from render.references import Digest, Reference, Source
+from render.versions import Version
+
+
+class Catalog(Protocol):
+    """What the solver asks of the outside world; from several threads at once."""
+
+    def tags(self, source: Source) -> Sequence[str]: ...
+    def package(self, reference: Reference) -> Package: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The versions that someone accepts: one tag, one digest, both, or a constraint."""
+
+    constraint: Constraint | None = None
+    tag: str | None = None
+    digest: Digest | None = None
+
+    @classmethod
+    def of(cls, constraint: Constraint) -> "Request":
+        """Return the request that a dependency's constraint makes."""
+        return cls(digest=constraint.digest) if constraint.digest else cls(constraint)
+
+    def __str__(self) -> str:
+        exact = "@".join(part for part in (self.tag, self.digest) if part)
+        return exact or (self.constraint.text if self.constraint else "any version")
+
+    @property
+    def exact(self) -> bool:
+        """Whether only one thing can answer it."""
+        return self.tag is not None or self.digest is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A version worth trying: a tag, or a digest that was asked for by name."""
+
+    tag: str | None
+    version: Version | None = None
+    digest: Digest | None = None
+
+    def __str__(self) -> str:
+        return self.tag or self.digest or ""
+
+    def reference(self, source: Source) -> Reference:
+        """Return where to find it."""
+        return Reference(source, None if self.digest else self.tag, self.digest)
+
+    def answers(self, request: Request) -> bool:
+        """Tell whether this is what was asked for."""
+        if request.tag is not None and request.tag != self.tag:
+            return False
+        if request.digest is not None:
+            return request.digest == self.digest
+        if request.tag is not None:
+            return True
+        return self.version is not None and (request.constraint or ANY).accepts(self.version)
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A package that the user asks for."""
+
+    source: Source
+    request: Request
+    # Where it was asked for: a file and a field.
+    place: str
+    # The object's name if the user gave one, and its kind if the user said it.
+    name: str | None = None
+    kind: Kind | None = None
+    # Everything else in the user's manifest, kept as it is.
+    fields: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One package, or the user, depending on another."""
+
+    source: Source
+    request: Request
+    # None: the user, at this place.
+    dependant: Source | None
+    place: str = ""
+    dependency: Dependency | None = None
+    completed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A package of the answer."""
+
+    source: Source
+    candidate: Candidate
+    package: Package
+    dependencies: tuple[Edge, ...]
+
+    @property
+    def kind(self) -> Kind:
+        """What the package says it is, whatever its dependants think."""
+        return self.package.metadata.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """One version for every package, sorted by source, and who asked for each."""
+
+    packages: Mapping[Source, Chosen]
+    roots: tuple[Root, ...]
+    notes: tuple[str, ...] = ()
+
+    def edges_to(self, source: Source) -> list[Edge]:
+        """Return everyone who depends on a package."""
+        asked = [
+            Edge(root.source, root.request, None, root.place) for root in self.roots if root.source == source
+        ]
+        return asked + [
+            edge for chosen in self.packages.values() for edge in chosen.dependencies if edge.source == source
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Everything that resolution starts from."""
+
+    roots: tuple[Root, ...]
+    # The choices of the last lock; kept while they fit.
+    preferred: Mapping[Source, Candidate] = field(default_factory=dict)
+    # Choices that an upgrade lets go of.
+    released: Mapping[Source, Candidate] = field(default_factory=dict)
+    # What the command line asks for, on top of what the files say; it makes nobody need the package.
+    asked: Mapping[Source, Request] = field(default_factory=dict)
+    crossplane: Version | None = None
+    follow_families: bool = True
+    complete_partial: bool = True
+    # Whether a version may go down although the higher one still fits.
+    allow_lower: bool = False

@@ -1,0 +1,167 @@
+"""What a whole answer has to keep besides versions: no cycles, one owner for every object, families in one place."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from render.errors import Unsatisfiable
+from render.packages import Kind, PackagedObject
+from render.references import Source
+from render.resolve.model import Chosen, Resolution, Wanted
+
+# Kinds that a cluster has once, whoever brings them. A managed resource definition becomes the CRD of its name.
+_OWNED = {
+    "CustomResourceDefinition": "CustomResourceDefinition",
+    "ManagedResourceDefinition": "CustomResourceDefinition",
+    "CompositeResourceDefinition": "CompositeResourceDefinition",
+    "Composition": "Composition",
+}
+_SHOWN = 3
+
+
+class CyclicDependencies(Unsatisfiable):
+    """Packages that need each other; Crossplane installs nothing while there is such a cycle."""
+
+
+class SharedObjects(Unsatisfiable):
+    """Two packages that bring the same object; in the cluster they would fight over it."""
+
+
+class ScatteredFamily(Unsatisfiable):
+    """A provider family in two places; Crossplane grants its members no access to each other."""
+
+
+class LostVersion(Unsatisfiable):
+    """A version that is locked, still fits, and is no longer offered."""
+
+    exit_code = 1
+
+
+def check_answer(resolution: Resolution, wanted: Wanted) -> None:
+    """Raise for the first rule that an answer breaks."""
+    _check_cycles(resolution.packages)
+    _check_owners(resolution.packages)
+    _check_families(resolution.packages)
+    if not wanted.allow_lower:
+        _check_lost(resolution, wanted)
+
+
+def _check_cycles(packages: Mapping[Source, Chosen]) -> None:
+    done: set[Source] = set()
+    for start in packages:
+        # Depth first with a stack of our own: closures can be deeper than Python's.
+        path: list[Source] = []
+        stack: list[tuple[Source, bool]] = [(start, True)]
+        while stack:
+            source, entering = stack.pop()
+            if not entering:
+                done.add(path.pop())
+                continue
+            if source in path:
+                raise _cycle(path[path.index(source) :])
+            if source in done:
+                continue
+            path.append(source)
+            stack.append((source, False))
+            stack += [(edge.source, True) for edge in reversed(packages[source].dependencies)]
+
+
+def _cycle(members: list[Source]) -> CyclicDependencies:
+    first = members.index(min(members))
+    ordered = [*members[first:], *members[:first]]
+    shown = " -> ".join(str(source) for source in [*ordered, ordered[0]])
+    return CyclicDependencies(
+        "packages depend on each other in a circle",
+        why=shown,
+        next="ask the maintainers of one of them, or use a version of it without that dependency",
+    )
+
+
+def _check_owners(packages: Mapping[Source, Chosen]) -> None:
+    owners: dict[tuple[str, str, str], list[Source]] = defaultdict(list)
+    for source, chosen in packages.items():
+        if chosen.kind is not Kind.FUNCTION:
+            for identity in {_identity(item) for item in chosen.package.objects if item.kind in _OWNED}:
+                owners[identity].append(source)
+    shared: dict[tuple[Source, ...], list[str]] = defaultdict(list)
+    for (_, kind, name), sources in owners.items():
+        if len(sources) > 1:
+            shared[tuple(sorted(sources))].append(f"{kind} {name}")
+    if shared:
+        raise _shared(packages, min(shared), sorted(shared[min(shared)]))
+
+
+def _identity(item: PackagedObject) -> tuple[str, str, str]:
+    kind = _OWNED[item.kind]
+    group = "apiextensions.k8s.io" if kind == "CustomResourceDefinition" else item.group
+    return group, kind, item.name
+
+
+def _shared(
+    packages: Mapping[Source, Chosen], sources: tuple[Source, ...], objects: list[str]
+) -> SharedObjects:
+    more = f" and {len(objects) - _SHOWN} more" if len(objects) > _SHOWN else ""
+    return SharedObjects(
+        f"{len(sources)} packages bring the same objects",
+        why=[
+            f"both install {', '.join(objects[:_SHOWN])}{more}",
+            *(
+                f"{source} {packages[source].candidate} is needed by {_needed_by(packages, source)}"
+                for source in sources
+            ),
+        ],
+        next=[
+            "if one of them is the other's successor, say so in xplock.yaml:",
+            *moves_lines(sources[0], sources[1]),
+        ],
+    )
+
+
+def moves_lines(old: Source, new: Source) -> list[str]:
+    """Return the lines that declare one source to be another's successor."""
+    return ["  moves:", f"    - from: {old}", f"      to: {new}"]
+
+
+def _needed_by(packages: Mapping[Source, Chosen], source: Source) -> str:
+    dependants = sorted(
+        str(dependant)
+        for dependant, chosen in packages.items()
+        if any(edge.source == source for edge in chosen.dependencies)
+    )
+    return ", ".join(dependants) or "you"
+
+
+def _check_families(packages: Mapping[Source, Chosen]) -> None:
+    homes: dict[str, dict[tuple[str, str], list[Source]]] = defaultdict(lambda: defaultdict(list))
+    for source, chosen in packages.items():
+        family = chosen.package.metadata.family
+        if family:
+            homes[family][source.registry, source.repository.partition("/")[0]].append(source)
+    for family, places in sorted(homes.items()):
+        if len(places) > 1:
+            members = [
+                f"{'/'.join(place)}: {', '.join(map(str, found))}" for place, found in sorted(places.items())
+            ]
+            raise ScatteredFamily(
+                f"the family {family} is spread over {len(places)} places",
+                why=[
+                    *members,
+                    "Crossplane lets members work together only within one registry and organisation",
+                ],
+                next="take all members from one place",
+            )
+
+
+def _check_lost(resolution: Resolution, wanted: Wanted) -> None:
+    for source, chosen in resolution.packages.items():
+        before = wanted.preferred.get(source) or wanted.released.get(source)
+        if before is None or before.version is None or chosen.candidate.version is None:
+            continue
+        asked = source in wanted.asked
+        lower = chosen.candidate.version < before.version
+        fits = all(before.answers(edge.request) for edge in resolution.edges_to(source))
+        if lower and fits and not asked:
+            raise LostVersion(
+                f"{source} would go back from {before} to {chosen.candidate}",
+                why=f"{before} still suits everyone, but its registry no longer offers it",
+                next=f"find out why; to accept it: xplock lock --allow-downgrade, or -P {source}={chosen.candidate}",
+            )
