@@ -14,10 +14,12 @@ from render.registry.credentials import CredentialStore
 from render.registry.deadline import Deadline
 from render.registry.layout import Layout
 from render.registry.manifests import TamperedContent
+from render.registry.rewrites import Rewrite, Rewritten
 from render.registry.routes import Routes
 from render.registry.settings import RegistrySettings
 from render.registry.tokens import Authenticator
 from render.registry.transport import Transport
+from render.xpkg.catalog import Catalog
 
 if TYPE_CHECKING:
     from render.registry.push import Pusher
@@ -29,19 +31,23 @@ Say = Callable[[str], None]
 class World:
     """Everything outside of the folder that a command may touch."""
 
-    environ: Mapping[str, str]
     limits: Limits
     settings: RegistrySettings
     transport: Transport
     credentials: CredentialStore
     cache: Cache
-    warn: Say
+    registries: RegistryClient
 
-    def images(self, layouts: Sequence[tuple[str, Path]] = ()) -> Routes:
+    def images(self, layouts: Sequence[tuple[str, Path]] = (), *, offline: bool = False) -> Routes:
         """Return what answers for any source: a layout where one is given, else its registry."""
-        authenticator = Authenticator(self.transport, self.settings, self.credentials)
         folders = [(prefix, Layout.for_prefix(folder, self.limits, prefix)) for prefix, folder in layouts]
-        return Routes(folders, RegistryClient(self.transport, authenticator, self.cache))
+        return Routes(folders, None if offline else self.registries)
+
+    def catalog(
+        self, layouts: Sequence[tuple[str, Path]], rewrites: Sequence[Rewrite], *, offline: bool = False
+    ) -> Catalog:
+        """Return packages by the names that they have in the cluster, found where its rewrites say."""
+        return Catalog(Rewritten(self.images(layouts, offline=offline), rewrites), self.cache, self.limits)
 
     def pusher(self, source: Source) -> "Pusher":
         """Return what pushes into one repository."""
@@ -65,7 +71,9 @@ def open_world(environ: Mapping[str, str], *, warn: Say, trace: Say) -> World:
     deadline = Deadline(_deadline_seconds(environ, limits))
     transport = Transport(settings, limits, deadline, trace)
     credentials = CredentialStore(environ, limits, warn)
-    return World(environ, limits, settings, transport, credentials, open_cache(environ, limits, warn), warn)
+    cache = open_cache(environ, limits, warn)
+    registries = RegistryClient(transport, Authenticator(transport, settings, credentials), cache)
+    return World(limits, settings, transport, credentials, cache, registries)
 
 
 def _deadline_seconds(environ: Mapping[str, str], limits: Limits) -> float:

@@ -1,9 +1,10 @@
 """YAML → plain values, without its traps: bounded, typed as Kubernetes types it, each error with its line."""
 
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import yaml
 
@@ -18,12 +19,11 @@ _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"], True),
     **dict.fromkeys(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"], False),
 }
-_INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO]?[0-7_]+|[1-9][0-9_]*|0)")
+_NUMERIC = frozenset("+-.0123456789")
+_INTEGER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|0[0-7]+|[1-9][0-9]*|0)")
 _FLOAT = re.compile(
     r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
-_OCTAL = re.compile(r"([-+]?)0([0-7_]+)")
-_LONGEST_INTEGER = 64
 _TYPES = {
     dict: "a mapping",
     list: "a list",
@@ -32,6 +32,11 @@ _TYPES = {
     int: "a number",
     float: "a number",
 }
+# Where a value is: the index of its document, then keys and indexes.
+Place: TypeAlias = tuple[int | str, ...]
+
+_TEXT_TAG = "tag:yaml.org,2002:str"
+_UNKNOWN = object()
 _CORE_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")}
 
 
@@ -43,9 +48,9 @@ class Rules:
     size: str  # names of limits, so that an error can name them
     depth: str
     aliases: bool
-    # None: the whole tree, every oddity an error. A number: only so many levels below the root and below
-    # each anchor are kept, and what other readers shrug at (tags, repeated keys) is let pass.
-    levels: int | None = None
+    # None: the whole tree, every oddity an error. Keys: nothing but their values is kept, only where mappings of
+    # these keys alone lead to; and what other readers shrug at (tags, repeated keys) is let pass.
+    only: frozenset[str] | None = None
 
 
 def meta_rules(limits: Limits) -> Rules:
@@ -58,26 +63,33 @@ def file_rules(limits: Limits) -> Rules:
     return Rules(limits, size="file_bytes", depth="file_depth", aliases=True)
 
 
-def glance_rules(limits: Limits) -> Rules:
-    """Return the rules for a stranger's document of which only the first levels matter."""
-    return Rules(limits, size="document_bytes", depth="document_depth", aliases=True, levels=2)
+def lock_rules(limits: Limits) -> Rules:
+    """Return the rules for a lock, which is large, and ours: nothing that two parsers could read in two ways."""
+    return Rules(limits, size="lock_bytes", depth="file_depth", aliases=False)
+
+
+def glance_rules(limits: Limits, only: frozenset[str]) -> Rules:
+    """Return the rules for a stranger's document of which only the values of a few keys matter."""
+    return Rules(limits, size="document_bytes", depth="document_depth", aliases=True, only=only)
 
 
 class InvalidDocument(RenderError):
     """YAML that we cannot or will not read."""
 
     def __init__(self, problem: str, line: int) -> None:
-        super().__init__(f"line {line}: {problem}")
+        super().__init__(f"line {line}: {problem}", next="correct the YAML there")
         self.problem = problem
         self.line = line
 
 
 def parse_documents(data: bytes, rules: Rules) -> list[Any]:
     """Parse every document of a YAML stream into dict, list, str, int, float, bool and None."""
-    limits = rules.limits
-    if len(data) > getattr(limits, rules.size):
-        raise LimitExceeded("a YAML document is too large", rules.size, limits, found=f"{len(data):,} bytes")
-    return list(_build_documents(decode_utf8(data), rules))
+    return list(_parse_stream(data, rules))
+
+
+def parse_first_document(data: bytes, rules: Rules) -> Any:
+    """Parse a YAML stream up to the end of its first document, as Kubernetes does."""
+    return next(_parse_stream(data, rules), None)
 
 
 def decode_utf8(data: bytes) -> str:
@@ -96,6 +108,9 @@ def parse_events(text: str) -> Iterator[Any]:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise InvalidDocument(error.problem or "this is not YAML", line) from None
+    except yaml.reader.ReaderError as error:
+        line = text.encode()[: error.position].count(b"\n") + 1
+        raise InvalidDocument(f"character #x{error.character:04x} is not allowed in YAML", line) from None
     except (yaml.YAMLError, ValueError, RecursionError, MemoryError) as error:
         raise InvalidDocument(f"this is not YAML: {error}", 1) from None
 
@@ -104,12 +119,31 @@ def parse_plain_scalar(text: str) -> Any:
     """Return the value of an unquoted scalar as the Kubernetes YAML reader sees it."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
-    if len(text) <= _LONGEST_INTEGER and _INTEGER.fullmatch(text):
-        return _parse_integer(text)
-    if _FLOAT.fullmatch(text):
+    if text[0] not in _NUMERIC:
+        return text
+    # go-yaml, resolve.go: underscores are dropped from whatever starts with a digit or a sign.
+    plain = text if text[0] == "." else text.replace("_", "")
+    integer = _INTEGER.fullmatch(plain)
+    if integer:
+        return _parse_integer(plain, integer[1], integer[2])
+    if not _FLOAT.fullmatch(plain):
+        return text
+    if not plain[-1].isdigit() and plain[-1] != ".":
         # Python spells infinity and "not a number" without the dot.
-        return float(text if text[-1].isdigit() or text[-1] == "." else text.replace(".", ""))
-    return text
+        return float(plain.replace(".", ""))
+    number = float(plain)
+    return text if math.isinf(number) else number
+
+
+def find_lines(data: bytes, places: Collection[Place]) -> dict[Place, int]:
+    """Return the lines of some values of a stream; a place is the document's index and the way into it."""
+    found = {}
+    finder = _Finder()
+    for event in parse_events(decode_utf8(data)):
+        place = finder.take(event)
+        if place in places:
+            found[place] = _line(event)
+    return found
 
 
 def type_name(value: Any) -> str:
@@ -117,16 +151,21 @@ def type_name(value: Any) -> str:
     return _TYPES.get(type(value), "nothing")
 
 
-def _parse_integer(text: str) -> int:
-    octal = _OCTAL.fullmatch(text)
-    if octal:
-        return int(octal[1] + "0o" + octal[2].replace("_", ""), 0)
-    return int(text.replace("_", ""), 0)
+def _parse_integer(plain: str, sign: str, digits: str) -> int | float:
+    octal = len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
+    try:
+        return int(f"{sign}0o{digits}" if octal else plain, 0)
+    except ValueError:
+        # Python refuses to read thousands of digits; that it is a number is all that matters.
+        return math.inf
 
 
-def _build_documents(text: str, rules: Rules) -> Iterator[Any]:
+def _parse_stream(data: bytes, rules: Rules) -> Iterator[Any]:
+    limits = rules.limits
+    if len(data) > getattr(limits, rules.size):
+        raise LimitExceeded("a YAML document is too large", rules.size, limits, found=f"{len(data):,} bytes")
     builder = _Builder(rules)
-    for event in parse_events(text):
+    for event in parse_events(decode_utf8(data)):
         builder.take(event)
         if isinstance(event, yaml.DocumentEndEvent):
             yield builder.root
@@ -139,6 +178,7 @@ class _Builder:
     def __init__(self, rules: Rules) -> None:
         self.root: Any = None
         self._rules = rules
+        self._most_nodes = "file_nodes" if rules.only is None else "document_nodes"
         self._stack: list[_Open] = []
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._aliases = 0
@@ -162,15 +202,12 @@ class _Builder:
             raise InvalidDocument(
                 f"nested deeper than {depth} levels ({setting(self._rules.depth)})", _line(event)
             )
-        value: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
-        level = self._stack[-1].level + 1 if self._stack and event.anchor is None else 0
-        self._stack.append(_Open(value, event, self._nodes, level, self._rules))
+        self._stack.append(_Open(event, self._nodes, self._rules, self._stack[-1] if self._stack else None))
         self._nodes += 1
 
     def _close(self) -> None:
         done = self._stack.pop()
-        if isinstance(done.value, dict):
-            _merge(done)
+        done.close()
         self._add(done.start, done.value, nodes=self._nodes - done.nodes_before, counted=True)
 
     def _alias(self, event: Any) -> None:
@@ -179,16 +216,17 @@ class _Builder:
         if event.anchor not in self._anchors:
             raise InvalidDocument(f"alias *{event.anchor} has no value yet", _line(event))
         self._aliases += 1
-        if self._aliases > self._rules.limits.file_aliases and self._rules.levels is None:
+        if self._aliases > self._rules.limits.file_aliases and self._rules.only is None:
             raise LimitExceeded("a YAML document has too many aliases", "file_aliases", self._rules.limits)
         value, nodes = self._anchors[event.anchor]
-        self._add(event, value, nodes=nodes)
+        # What is not kept does not grow either.
+        self._add(event, value, nodes=nodes if self._rules.only is None else 1)
 
     def _add(self, event: Any, value: Any, *, nodes: int, counted: bool = False) -> None:
         if not counted:
             self._nodes += nodes
-        if self._nodes > self._rules.limits.file_nodes and self._rules.aliases and self._rules.levels is None:
-            raise LimitExceeded("a YAML document has too many values", "file_nodes", self._rules.limits)
+        if self._nodes > getattr(self._rules.limits, self._most_nodes) and self._rules.aliases:
+            raise LimitExceeded("a YAML document has too many values", self._most_nodes, self._rules.limits)
         if event.anchor is not None and not isinstance(event, yaml.AliasEvent):
             self._anchors[event.anchor] = (value, nodes)
         if not self._stack:
@@ -199,70 +237,125 @@ class _Builder:
     def _check(self, event: Any) -> None:
         if event.anchor is not None and not self._rules.aliases:
             raise InvalidDocument("anchors are not allowed here", _line(event))
-        if self._rules.levels is not None:
+        if event.anchor is not None and len(self._anchors) >= self._rules.limits.file_nodes:
+            raise LimitExceeded("a YAML document has too many anchors", "file_nodes", self._rules.limits)
+        if self._rules.only is not None:
             return
         if event.tag is not None and (not self._rules.aliases or event.tag not in _CORE_TAGS):
             raise InvalidDocument(f"the tag {event.tag} is not allowed here", _line(event))
 
     def _scalar(self, event: Any) -> Any:
-        if self._rules.levels is not None:
+        if event.tag is None:
+            return parse_plain_scalar(event.value) if event.implicit[0] else event.value
+        if event.tag == _TEXT_TAG:
             return event.value
-        if event.tag == "tag:yaml.org,2002:str" or not event.implicit[0]:
-            return event.value
-        try:
-            return parse_plain_scalar(event.value)
-        except ValueError:
-            raise InvalidDocument("a number is too long", _line(event)) from None
+        # A tag that we do not follow leaves nothing that could be taken for text.
+        return parse_plain_scalar(event.value) if event.tag in _CORE_TAGS else _UNKNOWN
 
 
 class _Open:
     """A mapping or a list that is not closed yet."""
 
-    def __init__(self, value: Any, start: Any, nodes_before: int, level: int, rules: Rules) -> None:
-        self.value = value
+    def __init__(self, start: Any, nodes_before: int, rules: Rules, parent: "_Open | None") -> None:
+        self.value: Any = {} if isinstance(start, yaml.MappingStartEvent) else []
         self.start = start
         self.nodes_before = nodes_before
-        self.level = level
         self._rules = rules
-        self._kept = rules.levels is None or level <= rules.levels
-        self.merged: list[tuple[Any, int]] = []
         self._key: str | None = None
         self._merging = False
+        self._merged: list[tuple[Any, int]] = []
+        # A list counts only where it says what to merge.
+        self._is_merged = parent is not None and parent._merging
+        self._kept = rules.only is None or parent is None or start.anchor is not None or parent._leads_on()
 
     def add(self, event: Any, value: Any) -> None:
         if not self._kept:
             return
         if isinstance(self.value, list):
-            self.value.append(value)
+            if self._rules.only is None or self._is_merged:
+                self.value.append(value)
         elif self._merging:
             self._merging = False
-            self.merged.append((value, _line(event)))
+            self._take_merged(event, value)
         elif self._key is None:
-            self._take_key(event)
+            self._take_key(event, value)
         else:
-            self.value[self._key] = value
+            if self._rules.only is None or self._key in self._rules.only:
+                self.value[self._key] = value
             self._key = None
 
-    def _take_key(self, event: Any) -> None:
-        if not isinstance(event, yaml.ScalarEvent):
+    def close(self) -> None:
+        """Fill in what is merged: it counts less than what is written, wherever it stands."""
+        for mapping, _ in self._merged:
+            for key, value in mapping.items():
+                self.value.setdefault(key, value)
+
+    def _leads_on(self) -> bool:
+        only = self._rules.only or ()
+        return self._kept and (self._merging or self._is_merged or self._key in only)
+
+    def _take_key(self, event: Any, value: Any) -> None:
+        key = value if isinstance(event, yaml.AliasEvent) else getattr(event, "value", None)
+        if not isinstance(key, str):
             raise InvalidDocument("a key must be a plain text", _line(event))
-        if event.value == "<<" and event.implicit[0]:
+        if self._rules.only is not None and getattr(event, "tag", None) not in (None, "!", _TEXT_TAG):
+            raise InvalidDocument(f"a key has the tag {event.tag}", _line(event))
+        if key == "<<" and isinstance(event, yaml.ScalarEvent) and event.implicit[0]:
             if not self._rules.aliases:
                 raise InvalidDocument("merge keys are not allowed here", _line(event))
             self._merging = True
-        elif event.value in self.value and self._rules.levels is None:
-            raise InvalidDocument(f"the key {event.value!r} stands here a second time", _line(event))
+        elif key in self.value and self._rules.only is None:
+            raise InvalidDocument(f"the key {key!r} stands here a second time", _line(event))
         else:
-            self._key = event.value
+            self._key = key
+
+    def _take_merged(self, event: Any, value: Any) -> None:
+        mappings = value if isinstance(value, list) else [value]
+        if not all(isinstance(mapping, dict) for mapping in mappings):
+            raise InvalidDocument("<< takes a mapping or a list of mappings", _line(event))
+        if self._rules.only is None:
+            self._merged += [(mapping, _line(event)) for mapping in mappings]
+            return
+        # go-yaml merges where << stands: over what stands before it, and under what comes after it.
+        for mapping in reversed(mappings):
+            self.value.update(mapping)
 
 
-def _merge(done: _Open) -> None:
-    for merged, line in done.merged:
-        for mapping in merged if isinstance(merged, list) else [merged]:
-            if not isinstance(mapping, dict):
-                raise InvalidDocument("<< takes a mapping or a list of mappings", line)
-            for key, value in mapping.items():
-                done.value.setdefault(key, value)
+class _Finder:
+    """Follows events and knows where each of them is; a key counts as the place of its value."""
+
+    def __init__(self) -> None:
+        self._document = -1
+        self._way: list[int | str] = []
+        self._lists: list[bool] = []
+        self._has_key: list[bool] = []
+
+    def take(self, event: Any) -> Place:
+        """Return the place that an event begins, or nothing."""
+        if isinstance(event, yaml.DocumentStartEvent):
+            self._document += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            for open_ones in (self._way, self._lists, self._has_key):
+                open_ones.pop()
+        elif isinstance(event, yaml.NodeEvent):
+            place = (self._document, *self._way) if self._step(event) else ()
+            if isinstance(event, yaml.CollectionStartEvent):
+                self._way.append(-1)
+                self._lists.append(isinstance(event, yaml.SequenceStartEvent))
+                self._has_key.append(False)
+            return place
+        return ()
+
+    def _step(self, event: Any) -> bool:
+        if self._way and self._lists[-1]:
+            self._way[-1] = int(self._way[-1]) + 1
+        elif self._way and self._has_key[-1]:
+            self._has_key[-1] = False
+            return False
+        elif self._way:
+            self._way[-1] = getattr(event, "value", "")
+            self._has_key[-1] = True
+        return True
 
 
 def _line(event: Any) -> int:

@@ -49,7 +49,8 @@ class Fields:
 
     def mappings(self, key: str) -> "list[Fields]":
         place = f"{self._place}.{key}".strip(".")
-        return [Fields(item or {}, f"{place}[{i}]", self._problems) for i, item in enumerate(self._list(key))]
+        items = enumerate(self._list(key))
+        return [Fields({} if item is None else item, f"{place}[{i}]", self._problems) for i, item in items]
 
     def list_of_texts(self, key: str) -> list[str]:
         items = self._list(key)
@@ -64,7 +65,9 @@ class Fields:
         return None
 
     def source(self, key: str) -> Source | PartialSource | None:
-        return self.source_text(self.text(key), key)
+        with self._complaints(key):
+            return parse_dependency_source(self.text(key))
+        return None
 
     def source_text(self, text: str, key: str) -> Source | PartialSource | None:
         with self._complaints(key):

@@ -3,6 +3,7 @@
 import os
 import secrets
 import stat
+from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
 
@@ -26,11 +27,10 @@ def open_plain(path: Path) -> BufferedReader:
             why="it is a symbolic link" if path.is_symlink() else (error.strerror or "").lower(),
             next="check the path",
         ) from None
-    file = os.fdopen(handle, "rb")
     if not stat.S_ISREG(os.fstat(handle).st_mode):
-        file.close()
+        os.close(handle)
         raise InvalidFile(f"{path} cannot be read", why="it is not a plain file", next="check the path")
-    return file
+    return os.fdopen(handle, "rb")
 
 
 def read_plain(path: Path, most: int) -> bytes | None:
@@ -47,30 +47,43 @@ def replace_file(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         with temporary.open("xb") as file:
+            # Before the first byte: what only some may read is never open to others.
+            _keep_mode(path, file.fileno())
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        _keep_mode(path, temporary)
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise RenderError(
             f"{path} cannot be written", why=(error.strerror or str(error)).lower(), next="check the folder"
         ) from None
+    finally:
+        # Gone after a success; after anything else, an interrupt too, it must not stay behind.
+        _remove(temporary)
     _sync_folder(path.parent)
 
 
-def _keep_mode(old: Path, new: Path) -> None:
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
+
+
+def _keep_mode(old: Path, new: int) -> None:
     try:
         known = old.stat()
     except FileNotFoundError:
         return
-    new.chmod(stat.S_IMODE(known.st_mode))
+    # Who is not in the group cannot give it; the file is written all the same.
+    with suppress(PermissionError):
+        os.fchown(new, -1, known.st_gid)
+    os.fchmod(new, stat.S_IMODE(known.st_mode))
 
 
 def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    # The file is in place already; a folder that cannot be opened or synchronised changes nothing about that.
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -38,8 +38,10 @@ class Limits:
     index_depth: int = 2
 
     # Documents
+    documents: int = 20_000
     document_bytes: int = 16 * MIB
-    document_depth: int = 10_000
+    document_depth: int = 500
+    document_nodes: int = 500_000
     meta_bytes: int = 1 * MIB
     meta_depth: int = 50
     file_bytes: int = 10 * MIB
@@ -47,6 +49,9 @@ class Limits:
     file_depth: int = 100
     file_aliases: int = 1_000
     file_nodes: int = 100_000
+    lock_bytes: int = 32 * MIB
+    kustomizations: int = 500
+    kustomize_bytes: int = 10 * MIB
 
     # Packages
     dependencies: int = 1_000
@@ -63,6 +68,8 @@ class Limits:
     retry_after_seconds: int = 60
     run_seconds: int = 300
     helper_seconds: int = 10
+    git_seconds: int = 60
+    kustomize_seconds: int = 30
 
     # Tries and width
     attempts: int = 10

@@ -11,12 +11,7 @@ _HASH_PART = 12
 
 def dns_label(text: str) -> str:
     """Turn any text into a DNS label by Crossplane's rules; the result can be empty."""
-    # Positions count in the input: a dropped character still uses up one of the 63.
-    last = min(len(text), _LONGEST_LABEL) - 1
-    kept = (
-        _label_character(character, inner=0 < i < last) for i, character in enumerate(text[:_LONGEST_LABEL])
-    )
-    return "".join(kept).strip("-")
+    return _label(_utf8(text))
 
 
 def object_name(source: Source | PartialSource) -> str:
@@ -26,7 +21,7 @@ def object_name(source: Source | PartialSource) -> str:
 
 def friendly_id(name: str, hash_text: str) -> str:
     """Join a name and a hash into a label, both cut to their share of it."""
-    return dns_label(f"{name[:_PACKAGE_PART]}-{hash_text[:_HASH_PART]}")
+    return _label(_utf8(name)[:_PACKAGE_PART] + b"-" + _utf8(hash_text)[:_HASH_PART])
 
 
 def revision_name(package_name: str, digest: Digest) -> str:
@@ -38,6 +33,17 @@ def generation_revision_name(package_name: str, digest: Digest, generation: int)
     """Return the name of a package's revision from Crossplane v2.4 on, where every spec change makes one."""
     identity = f"{digest.removeprefix('sha256:')}|{generation}"
     return friendly_id(package_name, hashlib.sha256(identity.encode()).hexdigest())
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode(errors="replace")
+
+
+def _label(data: bytes) -> str:
+    # Positions are those of bytes in the input: a dropped character still uses up some of the 63.
+    data = data[:_LONGEST_LABEL]
+    kept = (_label_character(chr(byte), inner=0 < i < len(data) - 1) for i, byte in enumerate(data))
+    return "".join(kept).strip("-")
 
 
 def _label_character(character: str, *, inner: bool) -> str:

@@ -23,7 +23,8 @@ _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 # The rule of the CRD on spec.package, which is not the grammar that the controllers parse with.
 _ADMITTED = re.compile(r"[^./]+(\.[^./]+)+(/[^/:@]+)+(:[^:@]+(@sha256.+)?|@sha256.+)")
 
-_USER_INFO = re.compile(r"^[^/]*@")
+# An @ in front of the path, or one with a path behind it; a password may itself hold both characters.
+_USER_INFO = re.compile(r"[^/]*@(?!sha[0-9]+:)|.*@(?!sha[0-9]+:)[^@]*/", re.DOTALL)
 
 _LONGEST_REPOSITORY = 255
 _LONGEST_HOST = 255
@@ -33,7 +34,7 @@ class InvalidReference(InvalidInput):
     """A text that names no image, package or digest."""
 
     def __init__(self, text: str, why: str) -> None:
-        shown = _USER_INFO.sub("***@", text)
+        shown = "***" + text[text.rindex("@") :] if _USER_INFO.match(text) else text
         super().__init__(
             f"{shown!r} is not a package reference" if text else "an empty text is not a package reference",
             why=why,
@@ -49,7 +50,14 @@ class Source:
     repository: str
 
     def __str__(self) -> str:
-        return f"{self.registry}/{self.repository}"
+        # Without its port a plain name would be taken for an organisation.
+        port = "" if _names_registry(self.registry) else ":443"
+        return f"{self.registry}{port}/{self.repository}"
+
+    @property
+    def name(self) -> str:
+        """The last component of the repository's path."""
+        return self.repository.rpartition("/")[2]
 
     @property
     def parent(self) -> str:
@@ -106,8 +114,7 @@ def is_tag(text: str) -> bool:
 
 def parse_reference(text: str) -> Reference:
     """Parse a full reference: registry, repository, and a tag, a digest or both."""
-    if _USER_INFO.match(text):
-        raise InvalidReference(text, "it carries user info; credentials come from the docker configuration")
+    _refuse_user_info(text)
     base, at, digest = text.partition("@")
     if at and not _DIGEST.fullmatch(digest):
         raise InvalidReference(text, "after @ comes sha256: and 64 lower-case hex digits")
@@ -129,6 +136,7 @@ def parse_source(text: str) -> Source:
 
 def parse_dependency_source(text: str) -> Source | PartialSource:
     """Parse what a package depends on: a source, or one whose registry its dependant tells."""
+    _refuse_user_info(text)
     first, slash, _ = text.partition("/")
     if slash and _names_registry(first):
         return _parse_source(text, text)
@@ -151,6 +159,11 @@ def lock_identity(reference: Reference) -> tuple[str, str]:
     return str(Reference(reference.source, reference.tag)), reference.digest
 
 
+def _refuse_user_info(text: str) -> None:
+    if _USER_INFO.match(text):
+        raise InvalidReference(text, "it carries user info; credentials come from the docker configuration")
+
+
 def _split_tag(text: str, base: str) -> tuple[str, str | None]:
     path, colon, tag = base.rpartition(":")
     if not colon or "/" in tag:
@@ -161,6 +174,7 @@ def _split_tag(text: str, base: str) -> tuple[str, str | None]:
 
 
 def _parse_source(text: str, path: str) -> Source:
+    _refuse_user_info(text)
     registry, slash, repository = path.partition("/")
     if "://" in text:
         raise InvalidReference(text, "it starts with a scheme; a reference has none")
@@ -202,6 +216,8 @@ def _canonical_name(text: str, name: str) -> str:
             address = ipaddress.ip_address(name.strip("[]"))
         except ValueError:
             raise InvalidReference(text, f"{name!r} is not an address") from None
+        if (address.version == 6) != name.startswith("["):
+            raise InvalidReference(text, f"{name!r} is not an address")
         return f"[{address}]" if address.version == 6 else str(address)
     if not all(_LABEL.fullmatch(label) for label in name.split(".")):
         raise InvalidReference(text, f"{name!r} is not a host name")

@@ -4,13 +4,15 @@ import re
 
 SHOWN_CHARACTERS = 500
 
-# C0, DEL, C1, direction marks, line separators, zero-width characters and lone surrogates: all of
-# these change what a reader sees without being seen.
+# C0, DEL, C1, direction marks, line separators, zero-width characters, lone surrogates and tag characters:
+# all of these change what a reader sees without being seen.
 _HIDDEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
 )
+# The scheme has a longest length: without one, text like a.a.a.a takes time by the square of its length.
 _URL = re.compile(
-    r"\b([a-z][a-z0-9+.-]*://)([^\s/?#'\"<>]*@)?([^\s?#'\"<>]*)(\?[^\s#'\"<>]*)?", re.IGNORECASE
+    r"\b([a-z][a-z0-9+.-]{0,30}+://)([^\s/?#'\"<>]*@)?([^\s?#'\"<>]*)(\?[^\s#'\"<>]*)?", re.IGNORECASE
 )
 
 
@@ -21,6 +23,11 @@ def visible(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
     return _HIDDEN.sub(_written_out, text)
 
 
+def hides_something(text: str) -> bool:
+    """Tell whether text holds a character that changes what a reader sees without being seen."""
+    return _HIDDEN.search(text) is not None
+
+
 def redact(text: str) -> str:
     """Return text with user info and query values of every URL in it replaced by stars."""
     return _URL.sub(_without_secrets, text)
@@ -28,6 +35,8 @@ def redact(text: str) -> str:
 
 def _written_out(match: re.Match[str]) -> str:
     code = ord(match[0])
+    if code > 0xFFFF:
+        return f"\\U{code:08x}"
     return {9: r"\t", 10: r"\n", 13: r"\r"}.get(code, f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
 
 

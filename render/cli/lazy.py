@@ -6,6 +6,14 @@ from typing import Any
 import click
 
 
+class UnknownCommand(click.UsageError):
+    """A command that does not exist, and those of a similar name that do."""
+
+    def __init__(self, message: str, ctx: click.Context, possibilities: list[str]) -> None:
+        super().__init__(message, ctx)
+        self.possibilities = possibilities
+
+
 class LazyGroup(click.Group):
     """Commands given as name → (module, summary); the module has a function of the command's name."""
 
@@ -39,7 +47,4 @@ class LazyGroup(click.Group):
         except click.UsageError as error:
             from difflib import get_close_matches
 
-            near = get_close_matches(args[0], self._lazy, n=1)
-            raise click.UsageError(
-                error.message + (f" Did you mean {near[0]!r}?" if near else ""), ctx
-            ) from None
+            raise UnknownCommand(error.message, ctx, get_close_matches(args[0], self._lazy, n=1)) from None

@@ -43,3 +43,12 @@ layout_option = click.option(
     callback=_parse_layouts,
     help="An OCI layout that stands in for registries below PREFIX, or for all; may be repeated.",
 )
+
+
+folders_argument = click.argument(
+    "folders",
+    nargs=-1,
+    metavar="[DIR]...",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    callback=lambda _context, _option, folders: folders or (Path(),),
+)

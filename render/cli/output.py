@@ -27,7 +27,8 @@ class Output:
 
     def result_json(self, document: Any) -> None:
         """Write the result for a program."""
-        self.result(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        # In ASCII, where nothing is invisible and no locale can change a byte.
+        self.result(json.dumps(document, indent=2) + "\n")
 
     def say(self, text: str) -> None:
         """Tell what happens, unless asked to be quiet."""
@@ -45,6 +46,11 @@ class Output:
             self._warned.add(text)
             self._write(f"{_coloured('warning:', _YELLOW)} {visible(redact(text))}")
 
+    def usage(self, text: str) -> None:
+        """Tell how the command is called."""
+        if text:
+            self._write(text)
+
     def error(self, error: RenderError) -> None:
         """Tell why nothing came out."""
         self._write(f"{_coloured('error:', _RED)} {error}")
@@ -52,7 +58,7 @@ class Output:
     @contextmanager
     def busy(self, text: str) -> Iterator[None]:
         """Show on a terminal that something is going on."""
-        if self.verbosity != 0 or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        if not self._is_lively():
             yield
             return
         # Only a terminal pays for it.
@@ -61,8 +67,51 @@ class Output:
         with Console(stderr=True).status(visible(text)):
             yield
 
+    @contextmanager
+    def progress(self, text: str) -> Iterator["Progress"]:
+        """Show on a terminal how far something is."""
+        if not self._is_lively():
+            yield Progress()
+            return
+        # Only a terminal pays for it.
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("packages"),
+        )
+        with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+            yield Progress(bar, bar.add_task(visible(text), total=0))
+
+    def _is_lively(self) -> bool:
+        return self.verbosity == 0 and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
     def _write(self, text: str) -> None:
         sys.stderr.write(text + "\n")
+
+
+@dataclass(slots=True)
+class Progress:
+    """A bar on a terminal, nothing elsewhere; safe to move from many threads."""
+
+    bar: Any = None
+    task: Any = None
+    _expected: int = 0
+
+    def expect(self) -> None:
+        """One more thing is to be done."""
+        if self.bar is not None:
+            self._expected += 1
+            self.bar.update(self.task, total=self._expected)
+
+    def advance(self) -> None:
+        """One thing is done."""
+        if self.bar is not None:
+            self.bar.advance(self.task)
 
 
 def _coloured(text: str, colour: str) -> str:

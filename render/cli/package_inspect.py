@@ -7,9 +7,10 @@ import click
 
 from render.cli.options import layout_option, output_option
 from render.cli.output import Output
+from render.errors import InvalidInput
 from render.limits import Limits
 from render.pipeline import inspect_path, inspect_reference
-from render.references import parse_reference
+from render.references import InvalidReference, Reference, parse_reference
 from render.views.inspection import format_inspection, inspection_document
 from render.xpkg.inspect import Inspection
 
@@ -36,13 +37,21 @@ def inspect(output: Output, what: str, objects: bool, layouts: list[tuple[str, P
 
 
 def _inspect(output: Output, what: str, layouts: list[tuple[str, Path]]) -> Inspection:
-    path = Path(what)
-    if not layouts and path.exists():
-        return inspect_path(path, Limits.from_environment(os.environ))
-    reference = parse_reference(what)
+    if not layouts and os.path.lexists(what):
+        return inspect_path(Path(what), Limits.from_environment(os.environ))
+    reference = _parse_reference(what)
     # Local files need no HTTP.
     from render.connect import open_world
 
     world = open_world(os.environ, warn=output.warn, trace=output.trace)
     with output.busy(f"reading {reference}"):
         return inspect_reference(reference, world.images(layouts), world.limits)
+
+
+def _parse_reference(text: str) -> Reference:
+    try:
+        return parse_reference(text)
+    except InvalidReference as error:
+        raise InvalidInput(
+            error.what, why=[*error.why, "and there is no such file"], next=error.next
+        ) from None

@@ -6,7 +6,15 @@ from render import __version__
 from render.cli.lazy import LazyGroup
 from render.cli.output import Output
 
+# What a shell sets to ask for completions.
+COMPLETE_VARIABLE = "_XPLOCK_COMPLETE"
+
 _COMMANDS = {
+    "lock": ("render.cli.lock", "Resolve what a folder asks for, and write the lock."),
+    "tree": ("render.cli.tree", "Show the locked packages as a tree."),
+    "why": ("render.cli.why", "Show who needs a package, and which versions they accept."),
+    "outdated": ("render.cli.outdated", "Show which locked packages have newer versions."),
+    "diff": ("render.cli.diff", "Compare two locks, or a lock with the one in a cluster."),
     "package": ("render.cli.package", "Build, push and inspect packages."),
     "completion": ("render.cli.completion", "Print the completion script for a shell."),
 }
@@ -16,7 +24,7 @@ _COMMANDS = {
     cls=LazyGroup,
     lazy=_COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Example: xplock package inspect xpkg.example.org/acme/platform:v1.0.0",
+    epilog="Example: xplock lock, then xplock tree",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Tell every request on stderr.")
 @click.option("-q", "--quiet", is_flag=True, help="Tell only warnings and errors on stderr.")

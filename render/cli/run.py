@@ -4,11 +4,12 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 import click
 
 from render.cli.output import Output
-from render.cli.root import xplock
+from render.cli.root import COMPLETE_VARIABLE, xplock
 from render.errors import RenderError
 
 _INTERRUPTED = 130
@@ -20,13 +21,17 @@ def run(arguments: Sequence[str]) -> int:
     _speak_utf8()
     output = Output()
     try:
-        xplock.main(args=list(arguments), prog_name="xplock", standalone_mode=False, obj=output)
+        _invoke(arguments, output)
         sys.stdout.flush()
     except RenderError as error:
         output.error(error)
         return error.exit_code
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+        return error.exit_code
+    except click.ClickException as error:
+        output.usage(error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else "")
+        output.error(_in_our_words(error))
         return error.exit_code
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
@@ -44,7 +49,35 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _invoke(arguments: Sequence[str], output: Output) -> None:
+    # As click's own main does, but for its taking a closed pipe for a failure.
+    if instruction := os.environ.get(COMPLETE_VARIABLE):
+        # Only a shell that completes pays for it.
+        from click.shell_completion import shell_complete
+
+        raise click.exceptions.Exit(shell_complete(xplock, {}, "xplock", COMPLETE_VARIABLE, instruction))
+    with xplock.make_context("xplock", list(arguments), obj=output) as context:
+        xplock.invoke(context)
+
+
+def _in_our_words(error: click.ClickException) -> RenderError:
+    """Turn an error about arguments into the three parts that every other error has."""
+    near: list[str] = getattr(error, "possibilities", None) or []
+    what, why = (error.message if near else error.format_message()).rstrip("."), ""
+    if isinstance(error, click.BadParameter):
+        what, _, why = what.partition(": ")
+    context = getattr(error, "ctx", None)
+    where = context.command_path if context else "xplock"
+    meant = [f"did you mean {' or '.join(near)}?"] if near else []
+    return RenderError(_uncapped(what), why=_uncapped(why) or (), next=[*meant, f"see {where} --help"])
+
+
+def _uncapped(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
 def _speak_utf8() -> None:
     # The same bytes in every locale; what cannot be encoded is written out.
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")

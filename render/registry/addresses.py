@@ -1,11 +1,15 @@
 """Where requests go: the address of a source, and addresses that others hand us, judged."""
 
 import ipaddress
-from urllib.parse import SplitResult, urlsplit
+import re
+import socket
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from render.errors import RenderError
 from render.references import DOCKER_HUB, Source
 from render.texts import redact
+
+_NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?")
 
 
 class RequestRefused(RenderError):
@@ -30,9 +34,17 @@ def split_url(url: str) -> SplitResult:
         _ = parts.port
     except ValueError:
         raise RequestRefused("", f"{redact(url)} is no address") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+    if parts.scheme not in ("http", "https") or not _is_plain(parts):
         raise RequestRefused("", f"{redact(url)} is no plain http or https address")
     return parts
+
+
+def follow_url(here: str, link: str) -> SplitResult:
+    """Take the address apart to which a link leads from an address."""
+    try:
+        return split_url(urljoin(here, link))
+    except ValueError:
+        raise RequestRefused("", f"{redact(link)} is no address") from None
 
 
 def host_of(parts: SplitResult) -> str:
@@ -45,8 +57,31 @@ def host_of(parts: SplitResult) -> str:
 
 def is_private(parts: SplitResult) -> bool:
     """Tell whether an address is written as one that only exists inside a network."""
-    name = (parts.hostname or "").partition("%")[0]
-    try:
-        return not ipaddress.ip_address(name).is_global
-    except ValueError:
+    name = (parts.hostname or "").rstrip(".")
+    address = _parse_address(name)
+    if address is None:
         return name == "localhost" or name.endswith(".localhost")
+    return not address.is_global
+
+
+def _is_plain(parts: SplitResult) -> bool:
+    """Tell whether there is a host and perhaps a port, spelled in the one way that every parser reads alike."""
+    name = parts.hostname or ""
+    shown = f"[{name}]" if ":" in name else name
+    if parts.netloc.lower() not in (shown, f"{shown}:{parts.port}"):
+        return False
+    if ":" in name:
+        return "%" not in name and _parse_address(name) is not None
+    return len(name) < 255 and _NAME.fullmatch(name) is not None
+
+
+def _parse_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(name)
+    except ValueError:
+        pass
+    try:
+        # Resolvers take 127.1, 0x7f000001 and 2130706433 for addresses, too.
+        return ipaddress.ip_address(socket.inet_aton(name))
+    except OSError:
+        return None

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import IO, BinaryIO, NamedTuple
 
 from render.limits import Limits
 from render.references import Digest, is_digest
@@ -79,7 +79,7 @@ class Cache:
             return file
         return None
 
-    def add_blob(self, digest: Digest, file: BinaryIO) -> None:
+    def add_blob(self, digest: Digest, file: IO[bytes]) -> None:
         """Keep the whole of a file; its position is at the start afterwards."""
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
@@ -142,16 +142,16 @@ class Cache:
     def _open(self, path: Path) -> BufferedReader | None:
         with self._folder(path.parent) as folder:
             try:
-                file = os.fdopen(os.open(path.name, _READ, dir_fd=folder), "rb")
+                file = os.open(path.name, _READ, dir_fd=folder)
             except OSError as error:
                 if error.errno != errno.ELOOP:
                     raise
                 # A link where only files are written: nothing of ours.
                 os.unlink(path.name, dir_fd=folder)
                 return None
-        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            return file
-        file.close()
+        if stat.S_ISREG(os.fstat(file).st_mode):
+            return os.fdopen(file, "rb")
+        os.close(file)
         return None
 
     def _write(self, path: Path, blocks: Iterable[bytes], size: int) -> None:
@@ -261,7 +261,7 @@ def _write_file(folder: int, name: str, blocks: Iterable[bytes]) -> None:
         file.writelines(blocks)
 
 
-def _checked(file: BinaryIO, digest: Digest) -> Iterator[bytes]:
+def _checked(file: IO[bytes], digest: Digest) -> Iterator[bytes]:
     """Yield what a file holds, and fail at its end if that is not what the digest names."""
     hashed = hashlib.sha256()
     while block := file.read(_BLOCK):

@@ -6,12 +6,11 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import IO, Generic, TypeVar
-from urllib.parse import urljoin
 
 from render.errors import RenderError
 from render.limits import LimitExceeded
 from render.references import Digest, Reference, Source, is_tag
-from render.registry.addresses import RequestRefused, api_address, host_of, split_url
+from render.registry.addresses import RequestRefused, api_address, follow_url, host_of, split_url
 from render.registry.cache import Cache
 from render.registry.manifests import (
     IMAGE_TYPES,
@@ -22,12 +21,16 @@ from render.registry.manifests import (
     TamperedContent,
     digest_of,
 )
-from render.registry.tokens import Authenticator
+from render.registry.tokens import Authenticator, without_secrets
 from render.registry.transport import Answer, RegistryUnreachable, Request, Transport
 from render.texts import visible
 
 _ACCEPT = ", ".join(sorted(IMAGE_TYPES | INDEX_TYPES, reverse=True))
-_NEXT_PAGE = re.compile(r'<([^<>]*)>\s*;[^,]*\brel\s*=\s*"?next\b', re.IGNORECASE)
+# RFC 8288, 3: targets with their parameters. Looked at once, however long the header is.
+_LINK = re.compile(
+    r'<(?P<target>[^<>]*+)>(?P<parameters>(?:\s*+;\s*+[^\s;,="]*+(?:\s*+=\s*+(?:"[^"]*+"|[^\s;,"]*+))?+)*+)'
+)
+_RELATION = re.compile(r';\s*+rel\s*+=\s*+"?+([^;,"]*+)', re.IGNORECASE)
 _PAGE_SIZE = 1000
 # The first for want of a token, the second for one that has expired meanwhile.
 _REFUSALS = 3
@@ -127,11 +130,10 @@ class RegistryClient:
     def _page_path(self, source: Source, path: str, link: str) -> str:
         """Return the next page's path below the repository; a page elsewhere is not asked for."""
         base = self._url(source, "")
-        target = split_url(urljoin(self._url(source, path), link))
+        target = follow_url(self._url(source, path), link)
         here = split_url(base)
-        if (target.scheme, host_of(target)) != (here.scheme, host_of(here)) or not target.path.startswith(
-            here.path
-        ):
+        same_host = (target.scheme, host_of(target)) == (here.scheme, host_of(here))
+        if not same_host or not target.path.startswith(here.path) or ".." in target.path.split("/"):
             raise RequestRefused(host_of(target), f"the tag list of {source} continues elsewhere")
         return target.geturl().removeprefix(f"{target.scheme}://{target.netloc}").removeprefix(here.path)
 
@@ -159,11 +161,11 @@ class RegistryClient:
             wanted = answer.headers.get("www-authenticate", "")
             again = answer.status == 401 and refusals < _REFUSALS
             if not again or not self._authenticator.take_challenge(source, host, wanted, sent):
-                raise self._failure(source, path, host, answer)
+                raise self._failure(source, path, host, answer, sent)
             answer.body.close()
 
-    def _failure(self, source: Source, path: str, host: str, answer: Answer) -> RenderError:
-        message = _error_message(answer.read())
+    def _failure(self, source: Source, path: str, host: str, answer: Answer, sent: str | None) -> RenderError:
+        message = visible(without_secrets(_error_message(answer.read()), sent))
         if answer.status in (401, 403):
             return self._authenticator.denied(source, host, answer.status, message)
         if answer.status == 404:
@@ -223,8 +225,11 @@ def _parse_tags(source: Source, data: bytes) -> set[str]:
 
 
 def _next_page(link: str) -> str:
-    match = _NEXT_PAGE.search(link)
-    return match[1] if match else ""
+    for found in _LINK.finditer(link):
+        relation = _RELATION.search(found["parameters"])
+        if relation and "next" in relation[1].lower().split():
+            return found["target"]
+    return ""
 
 
 def _endless(source: Source, pages: int, limit: int) -> RenderError:
@@ -237,9 +242,9 @@ def _endless(source: Source, pages: int, limit: int) -> RenderError:
 
 
 def _error_message(body: bytes) -> str:
-    """Return what the registry says, in one line that is safe to show."""
+    """Return what the registry says, in one line."""
     try:
         first = json.loads(body)["errors"][0]
-        return visible(str(first.get("message") or first.get("code") or ""))
+        return str(first.get("message") or first.get("code") or "")
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
-        return visible(" ".join(body.decode(errors="replace").split()))
+        return " ".join(body.decode(errors="replace").split())

@@ -1,10 +1,11 @@
 """Open connections: TLS, proxies, and a watchdog for servers that never finish their headers."""
 
+import os
 import socket
 import ssl
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # missing in its stubs
@@ -22,7 +23,7 @@ from render.texts import redact
 _WATCH_SECONDS = 0.1
 
 
-class HeadersTooSlow(Exception):
+class AnswerTooSlow(Exception):
     """The headers of an answer did not arrive in time."""
 
 
@@ -38,28 +39,47 @@ class Connections:
         self._lock = threading.Lock()
         self._managers: dict[str, urllib3.PoolManager] = {}
 
+    @contextmanager
     def open(
         self, method: str, parts: SplitResult, headers: Mapping[str, str], body: bytes | None
-    ) -> urllib3.BaseHTTPResponse:
-        """Send a request and return as soon as the headers are there; the body is still to be read."""
+    ) -> Iterator[urllib3.BaseHTTPResponse]:
+        """Send a request and go on as soon as the headers are there; the body is still to be read."""
         manager = self._manager_for(parts)
-        with self._watchdog.guard(min(self._limits.request_seconds, self._deadline.remaining())) as guard:
+        seconds = min(self._limits.request_seconds, self._deadline.remaining())
+        with self._watchdog.guard(seconds) as guard:
             try:
-                return manager.urlopen(
-                    method,
-                    parts.geturl(),
-                    body=body,
-                    headers=dict(headers),
-                    redirect=False,
-                    retries=False,
-                    preload_content=False,
-                    decode_content=False,
-                )
+                response = self._send(manager, method, parts, headers, body)
             except Exception:
                 # A connection that is cut under a reader fails in many ways.
                 if guard.fired:
-                    raise HeadersTooSlow from None
+                    raise AnswerTooSlow from None
                 raise
+            with closing(response):
+                # Whoever reads the body looks at the clock between two reads; one read may outlast the run.
+                self._watchdog.extend(guard, self._deadline.remaining())
+                yield response
+
+    def _send(
+        self,
+        manager: urllib3.PoolManager,
+        method: str,
+        parts: SplitResult,
+        headers: Mapping[str, str],
+        body: bytes | None,
+    ) -> urllib3.BaseHTTPResponse:
+        # Zero would mean to urllib3 that there is no hurry at all.
+        connect = max(min(self._limits.connect_seconds, self._deadline.remaining()), 0.01)
+        return manager.urlopen(
+            method,
+            parts.geturl(),
+            body=body,
+            headers=dict(headers),
+            timeout=urllib3.Timeout(connect=connect, read=self._limits.idle_seconds),
+            redirect=False,
+            retries=False,
+            preload_content=False,
+            decode_content=False,
+        )
 
     def _manager_for(self, parts: SplitResult) -> urllib3.PoolManager:
         host = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or ""
@@ -73,7 +93,6 @@ class Connections:
         options: dict[str, Any] = {
             "num_pools": 64,
             "maxsize": self._limits.parallel_per_host,
-            "timeout": urllib3.Timeout(connect=self._limits.connect_seconds, read=self._limits.idle_seconds),
             "ssl_context": tls_context(self._settings),
         }
         manager = _proxy_manager(proxy, options) if proxy else urllib3.PoolManager(**options)
@@ -82,18 +101,18 @@ class Connections:
 
 
 class _Watchdog:
-    """Cuts connections whose headers take too long: a timeout bounds only each single read."""
+    """Cuts connections whose answers take too long: a timeout bounds only each single read."""
 
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
         self._guards: set[_Guard] = set()
-        self._lock = threading.Condition()
+        self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
     @contextmanager
     def guard(self, seconds: float) -> Iterator["_Guard"]:
         guard = _current.guard = _Guard(self._deadline.now() + seconds)
-        with self._lock:
+        with self._changed:
             self._guards.add(guard)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._watch, name="xplock-watchdog", daemon=True)
@@ -101,23 +120,31 @@ class _Watchdog:
         try:
             yield guard
         finally:
-            with self._lock:
+            with self._changed:
                 self._guards.discard(guard)
+                guard.close()
+
+    def extend(self, guard: "_Guard", seconds: float) -> None:
+        """Give a request more time, if it was not cut: that may look like the end of its headers."""
+        with self._changed:
+            guard.end = self._deadline.now() + seconds
+            if guard.fired:
+                raise AnswerTooSlow
 
     def _watch(self) -> None:
-        while due := self._due_guards():
-            for guard in due[1:]:
-                guard.cut()
+        while self._cut_late_ones():
+            pass
 
-    def _due_guards(self) -> "list[_Guard]":
-        """Wait a moment; return nothing once nobody is watched, else a first guard and those to cut."""
-        with self._lock:
-            self._lock.wait(_WATCH_SECONDS)
+    def _cut_late_ones(self) -> bool:
+        """Wait a moment, then cut what is late; tell whether there is anything left to watch."""
+        with self._changed:
+            self._changed.wait(_WATCH_SECONDS)
+            for guard in self._guards:
+                if guard.end <= self._deadline.now():
+                    guard.cut()
             if not self._guards:
                 self._thread = None
-                return []
-            now = self._deadline.now()
-            return [next(iter(self._guards)), *(guard for guard in self._guards if guard.end <= now)]
+            return bool(self._guards)
 
 
 class _Guard:
@@ -126,14 +153,23 @@ class _Guard:
     def __init__(self, end: float) -> None:
         self.end = end
         self.fired = False
-        self.connection: HTTPConnection | None = None
+        self._socket: socket.socket | None = None
+
+    def watch(self, sock: socket.socket) -> None:
+        # A handle of its own: a TLS handshake takes the socket away from its first owner, and a TLS socket
+        # that is shut down goes on to read what is not decrypted.
+        self.close()
+        self._socket = socket.socket(fileno=os.dup(sock.fileno()))
 
     def cut(self) -> None:
         self.fired = True
-        sock = self.connection.sock if self.connection else None
-        if sock is not None:
+        if self._socket is not None:
             with suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
 
 
 class _Current(threading.local):
@@ -143,24 +179,30 @@ class _Current(threading.local):
 _current = _Current()
 
 
-class _WatchedHTTP(HTTPConnection):
+class _Watched(HTTPConnection):
+    """A connection that is watched from its first byte on, when it is new and when it is used again."""
+
+    def _new_conn(self) -> socket.socket:
+        sock = super()._new_conn()
+        _current.guard.watch(sock)
+        return sock
+
     def request(self, *args: Any, **kwargs: Any) -> None:
-        _current.guard.connection = self
+        if self.sock is not None:
+            _current.guard.watch(self.sock)
         super().request(*args, **kwargs)
 
 
-class _WatchedHTTPS(HTTPSConnection):
-    def request(self, *args: Any, **kwargs: Any) -> None:
-        _current.guard.connection = self
-        super().request(*args, **kwargs)
+class _WatchedTLS(_Watched, HTTPSConnection):
+    """The same with TLS."""
 
 
 class _HTTPPool(HTTPConnectionPool):
-    ConnectionCls = _WatchedHTTP
+    ConnectionCls = _Watched
 
 
 class _HTTPSPool(HTTPSConnectionPool):
-    ConnectionCls = _WatchedHTTPS
+    ConnectionCls = _WatchedTLS
 
 
 def read_proxies(environ: Mapping[str, str]) -> dict[str, str]:
@@ -172,15 +214,16 @@ def read_proxies(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _proxy_manager(proxy: str, options: dict[str, Any]) -> urllib3.PoolManager:
+    address = proxy if "://" in proxy else f"http://{proxy}"
     try:
-        parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+        parts = urlsplit(address)
         user = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else None
         headers = urllib3.make_headers(proxy_basic_auth=user) if user else None
-        address = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-        return urllib3.ProxyManager(address, proxy_headers=headers, **options)
+        plain = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        return urllib3.ProxyManager(plain, proxy_headers=headers, **options)
     except (urllib3.exceptions.HTTPError, ValueError):
         raise InvalidInput(
-            f"the proxy {redact(proxy)} cannot be used",
+            f"the proxy {redact(address)} cannot be used",
             why="a proxy is given as http://host:port",
             next="correct HTTPS_PROXY or HTTP_PROXY",
         ) from None

@@ -98,7 +98,8 @@ class Layout:
         """Put a blob into the layout."""
         digest = digest_of(data)
         path = self._path(digest)
-        if not path.exists():
+        # What a broken disk or copy left under that name is replaced.
+        if not path.is_file() or path.read_bytes() != data:
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, data)
         return digest
@@ -111,7 +112,7 @@ class Layout:
             kept = [
                 old
                 for old in (self._index() if self._exists() else Index(())).manifests
-                if (old.annotations.get(_NAME) != str(reference) if reference else old.digest != entry.digest)
+                if not _replaces(entry, old)
             ]
             ordered = sorted([*kept, entry], key=lambda item: (item.annotations.get(_NAME, ""), item.digest))
             replace_file(self.folder / "index.json", format_index(Index(tuple(ordered))) + b"\n")
@@ -137,7 +138,7 @@ class Layout:
                 data = file.read(self.limits.manifest_bytes + 1)
             with open_plain(self.folder / _MARKER) as file:
                 version = json.loads(file.read(1024))["imageLayoutVersion"]
-        except (OSError, ValueError, KeyError, TypeError, InvalidFile):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, InvalidFile):
             raise InvalidLayout(
                 f"{self.folder} is not an OCI image layout",
                 why=f"such a folder has the files {_MARKER} and index.json",
@@ -149,6 +150,8 @@ class Layout:
                 why="version 1.0.0 is supported",
                 next="copy it with a current tool, for example skopeo",
             )
+        if len(data) > self.limits.manifest_bytes:
+            raise LimitExceeded(f"{self.folder}/index.json is too large", "manifest_bytes", self.limits)
         limits = replace(self.limits, index_entries=self.limits.tags)
         index = parse_content(Content(data, OCI_INDEX, digest_of(data)), limits)
         if not isinstance(index, Index):
@@ -198,3 +201,9 @@ class Layout:
             + (", ".join(sorted(str(r) for r, _ in self.images() if r)[:_SHOWN]) or "nothing"),
             next="check the spelling, or add the package to the layout",
         )
+
+
+def _replaces(entry: Descriptor, old: Descriptor) -> bool:
+    """Tell whether an older entry has to go: the one of the same name, or the same image without any."""
+    name = entry.annotations.get(_NAME)
+    return old.annotations.get(_NAME) == name and (name is not None or old.digest == entry.digest)

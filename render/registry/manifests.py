@@ -22,7 +22,7 @@ _SCHEMA_1 = "application/vnd.docker.distribution.manifest.v1"
 
 # Go reads these names in any spelling, Python in one: a document that uses another spelling is two documents.
 _KNOWN_KEYS = {
-    name.lower(): name
+    name.casefold(): name
     for name in (
         "schemaVersion", "mediaType", "config", "layers", "manifests", "digest", "size", "platform", "annotations",
         "urls", "os", "architecture", "variant", "artifactType", "subject",
@@ -158,9 +158,10 @@ def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     keys = [key for key, _ in pairs]
     if len(set(keys)) < len(keys):
         raise InvalidManifest("it has a key twice in one object")
-    odd = [key for key in keys if _KNOWN_KEYS.get(key.lower(), key) != key]
+    # Go folds more than case: the long s is an s to it.
+    odd = [key for key in keys if _KNOWN_KEYS.get(key.casefold(), key) != key]
     if odd:
-        raise InvalidManifest(f"it spells the key {_KNOWN_KEYS[odd[0].lower()]!r} as {odd[0]!r}")
+        raise InvalidManifest(f"it spells the key {_KNOWN_KEYS[odd[0].casefold()]!r} as {odd[0]!r}")
     return dict(pairs)
 
 

@@ -4,16 +4,18 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import IO, Any
-from urllib.parse import urljoin
+from urllib.parse import SplitResult, urljoin
+from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # missing in its stubs
 
 import oras.container
 import oras.provider
 import requests
+import urllib3
 from requests.adapters import HTTPAdapter
 
 from render.errors import RenderError
 from render.references import Source
-from render.registry.addresses import RequestRefused, api_address, host_of, split_url
+from render.registry.addresses import RequestRefused, api_address, host_of, is_private, split_url
 from render.registry.connections import read_proxies, tls_context
 from render.registry.manifests import Content, Descriptor
 from render.registry.settings import RegistrySettings
@@ -39,7 +41,10 @@ class Pusher:
         host, repository = api_address(source)
         self._client = _Client(source, transport, settings, authenticator)
         self._base = f"{transport.scheme(host)}://{host}/v2/{repository}"
-        self._container = oras.container.Container(f"{host}/{repository}")
+        # Given a name without a dot, oras would take Docker Hub for its registry.
+        self._container = oras.container.Container(repository)
+        self._container.registry, self._container.namespace = host, ""
+        self._container.repository = repository
 
     def push_blob(self, descriptor: Descriptor, file: IO[bytes]) -> None:
         """Upload a blob, unless the registry has it."""
@@ -71,11 +76,7 @@ class Pusher:
 
     def _check(self, response: requests.Response, what: str) -> None:
         if response.status_code not in (200, 201, 202):
-            raise PushFailed(
-                f"{host_of(split_url(self._base))} did not take {what}",
-                why=f"it answered with status {response.status_code}: {_message(response)}",
-                next="check the name and that your credentials may push there",
-            )
+            raise _refusal(host_of(split_url(self._base)), what, response)
 
 
 class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
@@ -90,7 +91,7 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
         self._transport, self._settings, self._authenticator = transport, settings, authenticator
         # Otherwise .netrc would replace the header that we send.
         self.session.trust_env = False
-        self.session.proxies = read_proxies(settings.environ)
+        self._proxies = read_proxies(settings.environ)
         self.session.mount("https://", _TrustingAdapter(settings))
 
     def do_request(
@@ -106,29 +107,64 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
         refused = False
         for attempt in range(_TRIES):
             sent = self._authorization(url)
-            response = self._send(method, url, data, {**(headers or {}), **sent}, last=attempt == _TRIES - 1)
+            last = attempt == _TRIES - 1
+            response = self._send(method, url, data, {**(headers or {}), **sent}, last=last)
             if response is None or response.status_code in _RETRIED:
-                self._transport.deadline.wait(0.25 * 2**attempt, self._host)
+                if not last:
+                    self._transport.deadline.wait(0.25 * 2**attempt, self._host)
                 continue
             wanted = response.headers.get("WWW-Authenticate", "")
             known = sent.get("Authorization")
-            if response.status_code != 401 or refused:
+            # What another host wants to know is none of its business.
+            if response.status_code != 401 or refused or host_of(split_url(url)) != self._host:
                 return response
             refused = known is not None
             if not self._authenticator.take_challenge(self._source, self._host, wanted, known):
                 raise self._authenticator.denied(self._source, self._host, 401, _message(response))
         raise PushFailed(f"{self._host} keeps failing", why=_problem(response), next="try again later")
 
+    def put_upload(self, blob: str, container: Any, layer: Any) -> requests.Response:
+        """Upload a blob; oras tells in its own way where the registry did not say where to."""
+        try:
+            response: requests.Response = super().put_upload(blob, container, layer)
+        except ValueError:
+            raise PushFailed(
+                f"{self._host} did not say where to upload {layer['digest']}",
+                why="its answer has no Location",
+                next="check the name, and that the host is a container registry",
+            ) from None
+        return response
+
+    def _get_location(self, r: requests.Response, container: Any) -> str:
+        if r.status_code not in (201, 202):
+            raise _refusal(self._host, f"an upload to {container.api_prefix}", r)
+        location = r.headers.get("Location", "")
+        # Distribution spec, "Pushing blobs": it may be relative.
+        return urljoin(r.url, location) if location else ""
+
     def _authorization(self, url: str) -> dict[str, str]:
         parts = split_url(url)
-        if host_of(parts) != self._host and parts.scheme != self.prefix:
-            raise RequestRefused(
-                host_of(parts), f"{self._host} wants the upload to go there, over {parts.scheme}"
-            )
+        self._check_target(parts)
         header = (
             self._authenticator.header(self._source, self._host) if host_of(parts) == self._host else None
         )
         return {"Authorization": header} if header else {}
+
+    def _check_target(self, parts: SplitResult) -> None:
+        """Refuse where a registry sends an upload to, by the rules that the read path has for redirects."""
+        target, allowed = host_of(parts), self._settings.allowed
+        if allowed is not None and target not in allowed:
+            raise RequestRefused(
+                target,
+                "it is not in XPLOCK_ALLOWED_REGISTRIES, the only hosts that may be asked",
+                next=f"add {target} to XPLOCK_ALLOWED_REGISTRIES, or push to an allowed host",
+            )
+        if parts.scheme != self.prefix:
+            raise RequestRefused(target, f"{self._host} wants the upload to go there, over {parts.scheme}")
+        if is_private(parts) and not is_private(split_url(f"{self.prefix}://{self._host}")):
+            raise RequestRefused(
+                target, f"{self._host} wants the upload to go to an address inside a network"
+            )
 
     def _send(
         self, method: str, url: str, data: Any, headers: Mapping[str, str], *, last: bool
@@ -137,15 +173,20 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
         self._transport.deadline.check(self._host)
         session: requests.Session = self.session
         try:
-            return session.request(
+            with session.request(
                 method,
-                urljoin(f"{self.prefix}://{self._host}", url),
+                url,
                 data=data,
                 headers=dict(headers),
                 timeout=(limits.connect_seconds, limits.request_seconds),
                 allow_redirects=False,
-            )
-        except requests.RequestException as error:
+                proxies=self._proxies_for(url),
+                stream=True,
+            ) as response:
+                # Only ever an error's text; of an endless one the beginning.
+                response._content = response.raw.read(limits.error_bytes)
+            return response
+        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
             if last or isinstance(error, requests.exceptions.SSLError):
                 raise PushFailed(
                     f"{self._host} cannot be reached",
@@ -153,6 +194,10 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
                     next="check the name and the network",
                 ) from None
             return None
+
+    def _proxies_for(self, url: str) -> dict[str, str]:
+        host = split_url(url).netloc
+        return {} if proxy_bypass_environment(host, self._proxies) else self._proxies
 
 
 class _TrustingAdapter(HTTPAdapter):
@@ -164,6 +209,20 @@ class _TrustingAdapter(HTTPAdapter):
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         super().init_poolmanager(*args, ssl_context=self._context, **kwargs)
+
+    def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
+        return super().proxy_manager_for(*args, ssl_context=self._context, **kwargs)
+
+    def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
+        """Add nothing to our context, where requests would add the authorities it brings along."""
+
+
+def _refusal(host: str, what: str, response: requests.Response) -> PushFailed:
+    return PushFailed(
+        f"{host} did not take {what}",
+        why=f"it answered with status {response.status_code}: {_message(response)}",
+        next="check the name and that your credentials may push there",
+    )
 
 
 def _message(response: requests.Response) -> str:

@@ -29,12 +29,12 @@ class RegistrySettings:
     def from_environment(cls, environ: Mapping[str, str]) -> "RegistrySettings":
         """Read the operator's XPLOCK_* variables."""
         bundle = environ.get("XPLOCK_CA_BUNDLE")
-        allowed = _hosts(environ, "XPLOCK_ALLOWED_REGISTRIES")
+        allowed = environ.get("XPLOCK_ALLOWED_REGISTRIES", "").strip()
         return cls(
             plain_http=_hosts(environ, "XPLOCK_PLAIN_HTTP"),
             ca_bundle=Path(bundle) if bundle else None,
             trusted_realms=_realms(environ),
-            allowed=allowed or None,
+            allowed=_hosts(environ, "XPLOCK_ALLOWED_REGISTRIES") if allowed else None,
             environ=environ,
         )
 
@@ -64,15 +64,16 @@ def _realms(environ: Mapping[str, str]) -> dict[str, frozenset[str]]:
 
 
 def _host(name: str, text: str) -> str:
-    try:
-        return parse_source(f"{text.strip()}/x").registry
-    except InvalidReference:
-        # A host without a dot is fine here, where nothing could take it for an organisation.
+    host = text.strip()
+    # What is meant for a part of a registry must not hold for all of it. A host without a dot is fine
+    # here, where nothing could take it for an organisation.
+    for spelling in () if "/" in host else (host, f"{host}:443"):
         try:
-            return parse_source(f"{text.strip()}:443/x").registry
+            return parse_source(f"{spelling}/x").registry
         except InvalidReference:
-            raise InvalidInput(
-                f"{name}: {text!r} is not a host",
-                why="a host is a name or an address with an optional port, without scheme or path",
-                next=f"write {name}=registry.example,registry.example:5000",
-            ) from None
+            continue
+    raise InvalidInput(
+        f"{name}: {text!r} is not a host",
+        why="a host is a name or an address with an optional port, without scheme or path",
+        next=f"write {name}=registry.example,registry.example:5000",
+    )

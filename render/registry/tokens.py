@@ -1,5 +1,6 @@
 """Challenge → Authorization header: basic, bearer tokens and anonymous ones, each bound to its registry."""
 
+import base64
 import json
 import re
 import threading
@@ -14,8 +15,14 @@ from render.registry.credentials import Credentials, CredentialStore
 from render.registry.settings import RegistrySettings
 from render.registry.transport import Request, Transport
 
-_CHALLENGE = re.compile(r"(?:^|,)\s*(basic|bearer)\s", re.IGNORECASE)
-_PARAMETER = re.compile(r'([a-z_]+)\s*=\s*(?:"([^"]*)"|([^\s,"]+))', re.IGNORECASE)
+# RFC 9110, 11.6.1: schemes and their parameters in one list. Nothing here looks at a character twice for
+# long, since the list comes from outside and may be megabytes.
+_CHALLENGE_PART = re.compile(
+    r'(?P<name>[a-z0-9_-]++)\s*+=\s*+(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|(?P<bare>[^\s,"]*+))|(?P<scheme>[a-z0-9_-]++)',
+    re.IGNORECASE,
+)
+_QUOTED_PAIR = re.compile(r"\\(.)")
+_TOKEN = re.compile(r"[\x21-\x7e]+")
 # Distribution spec, "Token authentication": a token without a lifetime lives for a minute.
 _DEFAULT_LIFETIME = 60
 _SPARE_SECONDS = 5
@@ -128,7 +135,8 @@ class Authenticator:
         scheme = self._transport.scheme(host)
         if realm.scheme == "http" and scheme == "https":
             raise RequestRefused(host_of(realm), f"{host} names it as its token server, without TLS")
-        if host_of(realm) == host or host_of(realm) in self._settings.trusted_realms.get(host, frozenset()):
+        same = (realm.scheme, host_of(realm)) == (scheme, host)
+        if same or host_of(realm) in self._settings.trusted_realms.get(host, frozenset()):
             return True
         if is_private(realm):
             raise RequestRefused(
@@ -143,7 +151,10 @@ class Authenticator:
             body = json.loads(data)
             token = body.get("token") or body.get("access_token")
             lifetime = body.get("expires_in") or _DEFAULT_LIFETIME
-            if not isinstance(token, str) or not token.isprintable() or not isinstance(lifetime, int | float):
+            if not isinstance(token, str) or not isinstance(lifetime, int | float):
+                raise ValueError
+            # It goes into a header, where only these characters are safe.
+            if not _TOKEN.fullmatch(token):
                 raise ValueError
         except (ValueError, AttributeError, RecursionError):
             raise AccessDenied(
@@ -157,18 +168,29 @@ class Authenticator:
 
 def parse_challenge(header: str) -> Challenge | None:
     """Parse a WWW-Authenticate header; of several challenges a bearer one is preferred."""
-    found = list(_CHALLENGE.finditer(header))
-    ends = [match.start() for match in found[1:]] + [len(header)]
-    challenges = [
-        _parse_parameters(m[1].lower(), header[m.end() : end]) for m, end in zip(found, ends, strict=True)
-    ]
-    usable = [challenge for challenge in challenges if challenge.scheme == "basic" or challenge.realm]
+    found: list[tuple[str, dict[str, str]]] = []
+    for part in _CHALLENGE_PART.finditer(header):
+        if part["scheme"]:
+            found.append((part["scheme"].lower(), {}))
+        elif found:
+            quoted = part["quoted"]
+            text = part["bare"] if quoted is None else _QUOTED_PAIR.sub(r"\1", quoted)
+            found[-1][1][part["name"].lower()] = text
+    challenges = [Challenge(scheme, p.get("realm", ""), p.get("service", "")) for scheme, p in found]
+    usable = [c for c in challenges if c.scheme == "basic" or (c.scheme == "bearer" and c.realm)]
     return max(usable, key=lambda challenge: challenge.scheme == "bearer", default=None)
 
 
-def _parse_parameters(scheme: str, text: str) -> Challenge:
-    parameters = {m[1].lower(): m[2] if m[2] is not None else m[3] for m in _PARAMETER.finditer(text)}
-    return Challenge(scheme, parameters.get("realm", ""), parameters.get("service", ""))
+def without_secrets(text: str, sent: str | None) -> str:
+    """Return what a registry says without what it was told: some repeat the header they refuse."""
+    scheme, _, value = (sent or "").partition(" ")
+    secrets = [value]
+    if scheme == "Basic":
+        user_and_password = base64.b64decode(value).decode()
+        secrets += [user_and_password, user_and_password.partition(":")[2]]
+    for secret in filter(None, secrets):
+        text = text.replace(secret, "***")
+    return text
 
 
 def _token_request(realm: SplitResult, fields: Mapping[str, str], credentials: Credentials | None) -> Request:

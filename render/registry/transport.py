@@ -6,20 +6,20 @@ import ssl
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from io import BytesIO
 from typing import IO
-from urllib.parse import SplitResult, urljoin
+from urllib.parse import SplitResult
 
 import urllib3
 
 from render.errors import RenderError
 from render.limits import MIB, LimitExceeded, Limits
 from render.references import Digest
-from render.registry.addresses import RequestRefused, host_of, is_private, split_url
-from render.registry.connections import Connections, HeadersTooSlow
+from render.registry.addresses import RequestRefused, follow_url, host_of, is_private, split_url
+from render.registry.connections import AnswerTooSlow, Connections
 from render.registry.deadline import Deadline, DeadlineExceeded
 from render.registry.settings import RegistrySettings
 from render.texts import redact
@@ -124,6 +124,7 @@ class Transport:
                 return answer
 
     def _wait_or_give_up(self, name: str, tries: int, trouble: _Transient) -> None:
+        self.deadline.check(f"{name}: {trouble.problem}")
         if tries >= self._host(name).tries_allowed():
             raise RegistryUnreachable(
                 f"{name} gave no usable answer",
@@ -139,24 +140,32 @@ class Transport:
     def _follow(self, request: Request) -> Answer:
         first = split_url(request.url)
         for _ in range(self.limits.redirects):
-            answer = self._exchange(request)
+            answer = self._exchange(request, first)
             if answer.status not in _REDIRECTS:
                 return answer
             request = _redirected(request, answer.headers.get("location", ""), first)
         raise LimitExceeded(f"{host_of(first)} redirects too often", "redirects", self.limits)
 
-    def _exchange(self, request: Request) -> Answer:
+    def _exchange(self, request: Request, first: SplitResult) -> Answer:
         parts = split_url(request.url)
         self._check_allowed(parts)
-        with self._turn(self._host(host_of(parts)).turns, parts), self._turn(self._turns, parts):
-            try:
-                response = self._connections.open(request.method, parts, _headers(request), request.body)
+        try:
+            with self._turn(self._host(host_of(parts)).turns, parts), self._turn(self._turns, parts):
+                return self._send(request, parts)
+        except _Transient as trouble:
+            if host_of(parts) != host_of(first):
+                trouble.problem = f"it redirects to {host_of(parts)}, where: {trouble.problem}"
+            raise
+
+    def _send(self, request: Request, parts: SplitResult) -> Answer:
+        try:
+            with self._connections.open(request.method, parts, _headers(request), request.body) as response:
                 self._trace(f"{request.method} {redact(request.url)}: {response.status}")
                 return self._read(request, response)
-            except HeadersTooSlow:
-                raise _Transient("its answer takes too long", answered=False) from None
-            except urllib3.exceptions.HTTPError as error:
-                raise _translate(error, parts) from None
+        except AnswerTooSlow:
+            raise _Transient("its answer takes too long", answered=False) from None
+        except urllib3.exceptions.HTTPError as error:
+            raise _translate(error, parts) from None
 
     def _check_allowed(self, parts: SplitResult) -> None:
         host = host_of(parts)
@@ -184,24 +193,21 @@ class Transport:
         return self._hosts.setdefault(name, _Host(self.limits))
 
     def _read(self, request: Request, response: urllib3.BaseHTTPResponse) -> Answer:
-        headers = {name.lower(): text for name, text in response.headers.items()}
-        try:
-            if response.status in _RETRIED:
-                problem = f"it answered with status {response.status}"
-                raise _Transient(problem, answered=True, retry_after=_retry_after(headers))
-            if response.status in _REDIRECTS:
-                return Answer(response.status, headers, BytesIO(), Digest(""))
-            return self._read_body(request, response, headers)
-        finally:
-            if not response.closed:
-                response.close()
+        # What is sent in several lines, as challenges and links may be, is one text.
+        headers = {name.lower(): response.headers[name] for name in response.headers}
+        if response.status in _RETRIED:
+            problem = f"it answered with status {response.status}"
+            raise _Transient(problem, answered=True, retry_after=_retry_after(headers))
+        if response.status in _REDIRECTS:
+            return Answer(response.status, headers, BytesIO(), Digest(""))
+        return self._read_body(request, response, headers)
 
     def _read_body(
         self, request: Request, response: urllib3.BaseHTTPResponse, headers: Mapping[str, str]
     ) -> Answer:
         host = host_of(split_url(request.url))
         encoding = headers.get("content-encoding", "identity")
-        if encoding != "identity":
+        if encoding.lower() != "identity":
             raise RequestRefused(
                 host,
                 f"it compresses its answers (Content-Encoding: {encoding}), though asked not to",
@@ -215,18 +221,22 @@ class Transport:
         if not failed:
             bound.check_announced(headers)
         body, hashed, total = _spool(), hashlib.sha256(), 0
-        for chunk in self._chunks(response, bound.bytes, host):
-            total += len(chunk)
-            if total > bound.bytes:
-                if failed:
-                    break
-                bound.raise_too_much()
-            hashed.update(chunk)
-            body.write(chunk)
-        if not failed and request.size is not None and total < request.size:
-            # The connection may have broken where no length was announced.
-            raise _Transient(f"the answer is incomplete: {total:,} of {request.size:,} bytes", answered=True)
-        body.seek(0)
+        with ExitStack() as unless_returned:
+            unless_returned.callback(body.close)
+            for chunk in self._chunks(response, bound.bytes, host):
+                total += len(chunk)
+                if total > bound.bytes:
+                    if failed:
+                        break
+                    bound.raise_too_much()
+                hashed.update(chunk)
+                _write(body, chunk)
+            if not failed and request.size is not None and total < request.size:
+                # The connection may have broken where no length was announced.
+                problem = f"the answer is incomplete: {total:,} of {request.size:,} bytes"
+                raise _Transient(problem, answered=True)
+            body.seek(0)
+            unless_returned.pop_all()
         return Answer(response.status, headers, body, Digest("sha256:" + hashed.hexdigest()))
 
     def _chunks(self, response: urllib3.BaseHTTPResponse, most: int, host: str) -> Iterator[bytes]:
@@ -238,6 +248,8 @@ class Transport:
             self.deadline.check(host)
             if self.deadline.now() - started > seconds:
                 raise _Transient(f"its answer takes longer than {seconds:.0f} seconds", answered=True)
+        # A connection that is cut because the time is up looks like the end of a body without a length.
+        self.deadline.check(host)
 
 
 @dataclass(slots=True)
@@ -301,12 +313,13 @@ def _redirected(request: Request, location: str, first: SplitResult) -> Request:
         raise RequestRefused(
             host_of(here), f"it redirects a {request.method} request to {location or 'nowhere'}"
         )
-    target = split_url(urljoin(request.url, location))
+    target = follow_url(request.url, location)
     if (here.scheme, target.scheme) == ("https", "http"):
         raise RequestRefused(host_of(target), f"{host_of(here)} redirects from https to http")
     if is_private(target) and not is_private(first):
         raise RequestRefused(host_of(target), f"{host_of(first)} redirects to an address inside a network")
-    if host_of(target) == host_of(here):
+    # Without a port in sight the scheme tells it, and the port counts.
+    if (target.scheme, host_of(target)) == (here.scheme, host_of(here)):
         return replace(request, url=target.geturl())
     kept = {name: text for name, text in request.headers.items() if name.lower() != "authorization"}
     return replace(request, url=target.geturl(), headers=kept)
@@ -320,7 +333,7 @@ def _retry_after(headers: Mapping[str, str]) -> float:
         # The server's own clock, since ours may differ.
         wait = parsedate_to_datetime(text) - parsedate_to_datetime(headers.get("date", ""))
         return max(wait.total_seconds(), 0.0)
-    except (ValueError, TypeError, IndexError):
+    except (ValueError, TypeError, IndexError, OverflowError):
         return 0.0
 
 
@@ -333,21 +346,31 @@ def _spool() -> IO[bytes]:
     return tempfile.SpooledTemporaryFile(max_size=_KEPT_IN_MEMORY)
 
 
+def _write(body: IO[bytes], chunk: bytes) -> None:
+    try:
+        body.write(chunk)
+    except OSError as error:
+        raise RenderError(
+            f"an answer cannot be kept in {tempfile.gettempdir()}",
+            why=(error.strerror or str(error)).lower(),
+            next="make room there, or set TMPDIR to another folder",
+        ) from None
+
+
 def _translate(error: urllib3.exceptions.HTTPError, parts: SplitResult) -> Exception:
-    reason = error.args[0] if error.args and isinstance(error.args[0], Exception) else error
-    cause = getattr(error, "reason", None) or error.__cause__ or reason
+    cause = error.__cause__ or error
     if isinstance(error, urllib3.exceptions.SSLError) or isinstance(cause, ssl.SSLError):
         return _translate_tls(cause, parts)
     problems: list[tuple[type[Exception], str, bool]] = [
         (urllib3.exceptions.NameResolutionError, "its name cannot be resolved", False),
-        (urllib3.exceptions.ConnectTimeoutError, "it does not accept connections in time", False),
         (urllib3.exceptions.NewConnectionError, "it does not accept connections", False),
+        (urllib3.exceptions.ConnectTimeoutError, "it does not accept connections in time", False),
         (urllib3.exceptions.ReadTimeoutError, "it stopped answering", False),
         (urllib3.exceptions.ProxyError, "the proxy does not lead to it", False),
         (urllib3.exceptions.IncompleteRead, "the answer is incomplete", True),
     ]
     for kind, problem, answered in problems:
-        if isinstance(error, kind) or isinstance(reason, kind):
+        if isinstance(error, kind) or isinstance(cause, kind):
             return _Transient(problem, answered=answered)
     return _Transient("the connection broke", answered=True)
 

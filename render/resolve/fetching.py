@@ -1,6 +1,6 @@
 """Questions to the catalog, asked ahead of time and side by side: the wire is idle only when nothing is to be asked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from types import TracebackType
@@ -10,7 +10,7 @@ from render.limits import Limits
 from render.packages import Package
 from render.references import Digest, Reference, Source
 from render.resolve.candidates import Universe, highest, make_universe
-from render.resolve.model import Candidate, Catalog, Edge, Request
+from render.resolve.model import Candidate, Catalog, Edge, Request, Wanted
 
 Answer = TypeVar("Answer")
 
@@ -23,11 +23,12 @@ class Fetcher:
         catalog: Catalog,
         limits: Limits,
         edges: Callable[[Source, Package], tuple[Edge, ...]],
-        preferred: Mapping[Source, Candidate],
+        wanted: Wanted,
     ) -> None:
         self._catalog = catalog
         self._edges = edges
-        self._preferred = preferred
+        self._preferred = wanted.preferred
+        self._pinned = wanted.pinned
         self._pool = ThreadPoolExecutor(limits.parallel, thread_name_prefix="xplock-fetch")
         self._lock = Lock()
         self._asked: dict[object, Future[Any]] = {}
@@ -89,6 +90,9 @@ class Fetcher:
 
     def _package(self, source: Source, candidate: Candidate) -> "Future[Package]":
         reference = candidate.reference(source)
+        pinned = self._pinned.get(reference)
+        if pinned is not None:
+            reference = Reference(source, digest=pinned)
         return self._ask(reference, lambda: self._catalog.package(reference))
 
     def _ask(self, key: Source | Reference, fetch: Callable[[], Answer]) -> "Future[Answer]":

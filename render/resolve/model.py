@@ -134,6 +134,8 @@ class Wanted:
     roots: tuple[Root, ...]
     # The choices of the last lock; kept while they fit.
     preferred: Mapping[Source, Candidate] = field(default_factory=dict)
+    # The bytes behind those choices; a tag that has moved since does not matter.
+    pinned: Mapping[Reference, Digest] = field(default_factory=dict)
     # Choices that an upgrade lets go of.
     released: Mapping[Source, Candidate] = field(default_factory=dict)
     # What the command line asks for, on top of what the files say; it makes nobody need the package.

@@ -5,13 +5,14 @@ v1 depends on b is "a is v1, and b is none of these". A conflict yields a new in
 cause for ever; where nothing is left to give up, they are the explanation.
 """
 
+import heapq
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from render.errors import RenderError
-from render.limits import Limits, setting
+from render.limits import LimitExceeded, Limits, setting
 from render.references import Source
 from render.resolve.candidates import ABSENT, ANYTHING, Bits, Universe, bit
 from render.resolve.model import Candidate, Edge
@@ -98,6 +99,7 @@ class Solver:
         self._chosen: dict[Source, int] = {}
         # Sources in the order in which somebody first needed them, as Crossplane would meet them.
         self._met: dict[Source, int] = {}
+        self._needed: list[tuple[int, Source]] = []
         self._expanded: set[tuple[Source, int]] = set()
 
     def solve(self) -> dict[Source, int]:
@@ -163,30 +165,28 @@ class Solver:
 
     def _assign(self, source: Source, bits: Bits, cause: Incompatibility | None) -> None:
         self._steps.append(_Step(source, bits, len(self._chosen), cause))
-        self._allowed[source] = self._allowed_of(source) & bits
+        self._restrict(source, bits)
+
+    def _restrict(self, source: Source, bits: Bits) -> None:
+        before = self._allowed_of(source)
+        after = self._allowed[source] = before & bits
+        if before & ABSENT and not after & ABSENT:
+            heapq.heappush(self._needed, (self._met[source], source))
 
     def _decide(self) -> Source | None:
         """Choose a candidate for the source that was met first; return nothing when all are chosen."""
-        needed = [source for source in self._met if source not in self._chosen and self._is_needed(source)]
-        if not needed:
+        while self._needed and self._needed[0][1] in self._chosen:
+            heapq.heappop(self._needed)
+        if not self._needed:
             return None
-        if len(needed) + len(self._chosen) > self._limits.packages:
-            raise RenderError(
-                "the closure is too large",
-                why=f"it has more than {self._limits.packages:,} packages",
-                next=f"raise the limit with {setting('packages')}",
-            )
-        source = needed[0]
-        allowed = self._allowed[source]
-        index = 0 if source == USER else self._question.choose(source, allowed, self._chosen)
-        if self._expand(source, index):
-            return source
-        self._chosen[source] = index
-        self._assign(source, bit(index), None)
+        if len(self._chosen) > self._limits.packages:
+            raise LimitExceeded("the closure has too many packages", "packages", self._limits)
+        source = self._needed[0][1]
+        index = 0 if source == USER else self._question.choose(source, self._allowed[source], self._chosen)
+        if not self._expand(source, index):
+            self._chosen[source] = index
+            self._assign(source, bit(index), None)
         return source
-
-    def _is_needed(self, source: Source) -> bool:
-        return not self._allowed_of(source) & ABSENT
 
     def _expand(self, source: Source, index: int) -> bool:
         """Learn what follows from a candidate; tell whether that already rules it out."""
@@ -267,9 +267,9 @@ class Solver:
         self._steps = [step for step in self._steps if step.level <= level]
         kept = [step.source for step in self._steps if step.cause is None]
         self._chosen = {source: self._chosen[source] for source in kept}
-        self._allowed = {}
+        self._allowed, self._needed = {}, []
         for step in self._steps:
-            self._allowed[step.source] = self._allowed_of(step.source) & step.bits
+            self._restrict(step.source, step.bits)
 
     def _too_long(self) -> SearchTooLong:
         tried = dict.fromkeys(str(step.source) for step in reversed(self._steps) if step.source != USER)

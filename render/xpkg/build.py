@@ -186,8 +186,12 @@ def _read(folder: Path, path: Path, limits: Limits) -> bytes:
 
 def _check_yaml(document: Document) -> None:
     """Read a document to its end: it has to be YAML, and only one document."""
-    started = 0
-    for event in parse_events(decode_utf8(document.data.removeprefix(b"\n"))):
+    started, anchors = 0, set[str]()
+    for event in parse_events(document.text()):
+        line = event.start_mark.line + 1
         started += isinstance(event, yaml.DocumentStartEvent)
         if started > 1:
-            raise InvalidDocument("a second document starts here without ---", event.start_mark.line + 1)
+            raise InvalidDocument("a second document starts here without ---", line)
+        if isinstance(event, yaml.AliasEvent) and event.anchor not in anchors:
+            raise InvalidDocument(f"alias *{event.anchor} has no value yet", line)
+        anchors.add(getattr(event, "anchor", None) or "")

@@ -3,15 +3,14 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from render.limits import Limits
 from render.packages import Package, PackagedObject
 from render.references import Digest, Reference, Source
 from render.registry.routes import Images
-from render.xpkg.contents import Contents, read_contents
+from render.xpkg.contents import Contents, parse_meta, read_contents
 from render.xpkg.image import fetch_image, fetch_package_yaml
-from render.xpkg.metadata import parse_metadata
 
 _FACTS = "package"
 
@@ -47,7 +46,7 @@ class Catalog:
                 read_contents(fetch_package_yaml(self.images, image, self.limits), self.limits)
             )
             self.facts.put_facts(digest, _FACTS, contents.format())
-        metadata = parse_metadata(contents.meta.encode(), self.limits)
+        metadata = parse_meta(contents.meta.encode(), contents.line, self.limits)
         return Package(reference.source, digest, metadata, contents.objects, contents.unreadable)
 
 
@@ -56,23 +55,39 @@ class _Facts:
     """What is kept of a package.yaml; the metadata as text, so that a newer xplock reads it with newer eyes."""
 
     meta: str
+    line: int
     objects: tuple[PackagedObject, ...]
     unreadable: tuple[str, ...]
 
     @classmethod
     def of(cls, contents: Contents) -> "_Facts":
-        return cls(contents.meta.text(), contents.objects, contents.unreadable)
+        return cls(contents.meta.text(), contents.meta.line, contents.objects, contents.unreadable)
 
     def format(self) -> bytes:
-        objects = [[item.api_version, item.kind, item.name] for item in self.objects]
-        return json.dumps({"meta": self.meta, "objects": objects, "unreadable": self.unreadable}).encode()
+        facts = {
+            "meta": self.meta,
+            "line": self.line,
+            "objects": [[item.api_version, item.kind, item.name] for item in self.objects],
+            "unreadable": self.unreadable,
+        }
+        return json.dumps(facts).encode()
 
 
 def _parse_facts(data: bytes) -> _Facts | None:
     try:
         facts = json.loads(data)
-        objects = tuple(PackagedObject(*item) for item in facts["objects"])
-        return _Facts(facts["meta"], objects, tuple(facts["unreadable"]))
-    except (ValueError, KeyError, TypeError):
+        objects = tuple(PackagedObject(*_texts(item)) for item in facts["objects"])
+        return _Facts(_text(facts["meta"]), int(facts["line"]), objects, _texts(facts["unreadable"]))
+    except (ValueError, KeyError, TypeError, RecursionError):
         # Written by a version that kept other facts.
         return None
+
+
+def _texts(items: Any) -> tuple[str, ...]:
+    return tuple(_text(item) for item in items)
+
+
+def _text(item: Any) -> str:
+    if not isinstance(item, str):
+        raise TypeError
+    return item

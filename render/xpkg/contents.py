@@ -3,12 +3,21 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
-from render.documents import InvalidDocument, decode_utf8, glance_rules, parse_documents, type_name
+from render.documents import (
+    InvalidDocument,
+    decode_utf8,
+    glance_rules,
+    parse_first_document,
+    parse_plain_scalar,
+    type_name,
+)
 from render.errors import RenderError
 from render.limits import LimitExceeded, Limits
-from render.packages import PackagedObject
-from render.xpkg.metadata import is_meta
+from render.packages import Metadata, PackagedObject
+from render.texts import hides_something
+from render.xpkg.metadata import is_meta, parse_metadata
 
 _SEPARATOR = b"\n---"
 _SEPARATOR_LINE = re.compile(rb"\n---[ \t\r]*(?:#[^\n]*)?(?=\n|\Z)")
@@ -18,15 +27,20 @@ _SEPARATOR_LINE = re.compile(rb"\n---[ \t\r]*(?:#[^\n]*)?(?=\n|\Z)")
 _TOP_LINE = re.compile(rb"\n([^ \n#][^\n]*)")
 _KEY_LINE = re.compile(rb"([A-Za-z][A-Za-z0-9]*):(?:[ \t]+([^#\s][^\n]*))?(?:[ \t]+#[^\n]*)?[ \t]*")
 _VALUE = re.compile(rb"""(["']?)([A-Za-z0-9](?:[A-Za-z0-9./_-]*[A-Za-z0-9])?)\1(?:[ \t]+#[^\n]*)?[ \t]*""")
-_NEXT_LINE = re.compile(rb"(?:\n[ \t]*)*\n([ \t]*)\S")
-# Quotes and brackets may go on over several lines in any column; these close where they open.
+_NEXT_LINE = re.compile(rb"[ \t\n]*\n([ \t]*)\S")
+_MOST_KEYS = 100
+# Quotes and brackets may go on over several lines in any column. These do not: they are the whole value of a
+# line, so that nothing before them can make their first quote a last one.
 _CLOSED = re.compile(
-    rb"""[^"'\n]"[^"\\\n]*"(?=[ \t]*(?:\n|\Z))|[^"'\n]'[^'\n]*'(?=[ \t]*(?:\n|\Z))|\{\}|\[\]"""
+    rb"""\n *(?:- +)*(?:[A-Za-z0-9_./-]+: +)?(?:"[^"\\\n]*"|'[^'\n]*')[ \t]*(?=\n|\Z)|\{\}|\[\]"""
 )
 _OPENER = re.compile(rb"""["'{\[]""")
+# A line that is more than a comment or the mark of a document's start or end.
+_SOMETHING = re.compile(rb"^[ \t\r\x0b\x0c]*+(?!#|---[ \t\r]*$|\.\.\.[ \t\r]*$)\S", re.MULTILINE)
 # Line breaks to a YAML 1.1 reader, though not to us.
 _OTHER_BREAKS = (b"\r", "\x85".encode(), "\u2028".encode(), "\u2029".encode())
 
+_IDENTITY = frozenset({"apiVersion", "kind", "metadata", "name"})
 _SHOWN_PROBLEMS = 3
 
 
@@ -73,14 +87,29 @@ def read_contents(chunks: Iterable[bytes], limits: Limits) -> Contents:
     return Contents(_only_meta(metas, unreadable), tuple(objects), tuple(unreadable))
 
 
+def parse_meta(data: bytes, line: int, limits: Limits) -> Metadata:
+    """Parse the meta document that starts on a line of package.yaml."""
+    try:
+        return parse_metadata(data, limits)
+    except InvalidDocument as error:
+        raise InvalidContents(
+            "the package's metadata cannot be read",
+            why=f"package.yaml, line {line + error.line - 1}: {error.problem}",
+            next="ask the package's maintainers, or correct its crossplane.yaml and build it again",
+        ) from None
+
+
 def split_documents(chunks: Iterable[bytes], limits: Limits) -> Iterator[Document]:
     """Split a YAML stream where Crossplane does: at lines that begin with three dashes."""
     # Every document starts with the line break before its first line, so that all lines look alike.
-    buffer, line, searched = b"\n", 1, 0
+    buffer, line, searched, count = b"\n", 1, 0, 0
     for chunk in _whole_lines(chunks, limits):
         buffer += chunk
         start = 0
         while (end := buffer.find(_SEPARATOR, max(start, searched))) >= 0:
+            count += 1
+            if count > limits.documents:
+                raise LimitExceeded("package.yaml has too many documents", "documents", limits)
             yield from _document(buffer[start:end], line)
             line += buffer.count(b"\n", start, end) + 1
             start = searched = _end_of_separator(buffer, end, line - 1)
@@ -94,7 +123,11 @@ def split_documents(chunks: Iterable[bytes], limits: Limits) -> Iterator[Documen
 
 
 def identify(data: bytes, limits: Limits) -> PackagedObject:
-    """Tell a document's apiVersion, kind and name: by a glance if it is plain, else by the YAML parser."""
+    """Tell a document's apiVersion, kind and name: by a glance if it is plain, else by the YAML parser.
+
+    Both give the same answer for every document that is YAML. A glance does not read on behind what it looks for, so
+    of a document that breaks later it tells what the part before says; Crossplane refuses the package for it.
+    """
     if b"\r\n" in data:
         data = data.replace(b"\r\n", b"\n")
     return _glance(data) or _parse_identity(data, limits)
@@ -115,13 +148,8 @@ def _whole_lines(chunks: Iterable[bytes], limits: Limits) -> Iterator[bytes]:
 
 
 def _document(data: bytes, line: int) -> Iterator[Document]:
-    lines = data.split(b"\n") if data[:64].lstrip()[:1] in (b"", b"#", b".") else [b"text"]
-    if any(_says_something(text.lstrip()) for text in lines):
+    if _SOMETHING.search(data):
         yield Document(data, line)
-
-
-def _says_something(line: bytes) -> bool:
-    return bool(line) and not line.startswith(b"#") and line.rstrip() != b"..."
 
 
 def _end_of_separator(buffer: bytes, at: int, line: int) -> int:
@@ -151,20 +179,29 @@ def _only_meta(metas: list[Document], unreadable: list[str]) -> Document:
 
 
 def _glance(data: bytes) -> PackagedObject | None:
-    lines = [] if _has_odd_characters(data) else list(_TOP_LINE.finditer(data))
-    if not lines or any(_says_something(text.lstrip()) for text in data[: lines[0].start()].split(b"\n")):
+    lines = _TOP_LINE.finditer(data) if not _has_odd_characters(data) else iter(())
+    first = next(lines, None)
+    if first is None or _is_item(first) or _SOMETHING.search(data, 0, first.start() + 1):
         return None
-    keys = _simple_keys(lines)
+    keys = _simple_keys(chain([first], lines))
     described = keys.get(b"metadata")
     if described is None or described[1]:
         return None
-    after = next((line.start() for line in lines if line.start() >= described[0].end()), len(data))
-    found = [_plain_value(data, keys.get(key), 0) for key in (b"apiVersion", b"kind")]
-    found.append(_glance_name(data, described[0].end(), after))
-    values = [value for value in found if value]
-    if len(values) < 3 or _OPENER.search(_CLOSED.sub(b"", data[: max(end for _, end in values)])):
+    after = _TOP_LINE.search(data, described[0].end())
+    end = after.start() if after else len(data)
+    values = [
+        _plain_value(data, keys.get(b"apiVersion"), 0),
+        _plain_value(data, keys.get(b"kind"), 0),
+        _glance_name(data, described[0].end(), end),
+    ]
+    found = [value for value in values if value]
+    if len(found) < 3 or _OPENER.search(_CLOSED.sub(b"", data[: max(end, *(at for _, at in found))])):
         return None
-    return PackagedObject(*(text.decode() for text, _ in values))
+    return PackagedObject(*(text.decode() for text, _ in found))
+
+
+def _is_item(line: re.Match[bytes]) -> bool:
+    return line[1].startswith(b"- ") or line[1] == b"-"
 
 
 def _has_odd_characters(data: bytes) -> bool:
@@ -182,10 +219,10 @@ def _has_odd_characters(data: bytes) -> bool:
 def _simple_keys(lines: Iterable[re.Match[bytes]]) -> dict[bytes, tuple[re.Match[bytes], bytes | None]]:
     keys: dict[bytes, tuple[re.Match[bytes], bytes | None]] = {}
     for line in lines:
-        if line[1].startswith(b"- ") or line[1] == b"-":
+        if _is_item(line):
             continue
         key = _KEY_LINE.fullmatch(line[1])
-        if key is None or key[1] in keys:
+        if key is None or key[1] in keys or len(keys) >= _MOST_KEYS:
             return {}
         keys[key[1]] = (line, key[2])
     return keys
@@ -196,6 +233,8 @@ def _plain_value(
 ) -> tuple[bytes, int] | None:
     value = _VALUE.fullmatch(key[1]) if key and key[1] else None
     if key is None or value is None:
+        return None
+    if not value[1] and not isinstance(parse_plain_scalar(value[2].decode()), str):
         return None
     end = key[0].end()
     following = _NEXT_LINE.match(data, end)
@@ -214,14 +253,17 @@ def _glance_name(data: bytes, start: int, end: int) -> tuple[bytes, int] | None:
 
 
 def _parse_identity(data: bytes, limits: Limits) -> PackagedObject:
-    documents = parse_documents(data.removeprefix(b"\n"), glance_rules(limits))
-    document = documents[0] if documents else None
+    document = parse_first_document(data.removeprefix(b"\n"), glance_rules(limits, _IDENTITY))
     if not isinstance(document, dict):
         raise InvalidDocument(f"expected an object, found {type_name(document)}", 1)
     described = document.get("metadata")
-    name = described.get("name") if isinstance(described, dict) else None
-    found = (document.get("apiVersion"), document.get("kind"), name or "")
+    if described is not None and not isinstance(described, dict):
+        raise InvalidDocument(f"expected metadata to be a mapping, found {type_name(described)}", 1)
+    name = (described or {}).get("name")
+    found = (document.get("apiVersion"), document.get("kind"), "" if name is None else name)
     texts = [text for text in found if isinstance(text, str)]
     if len(texts) < len(found):
         raise InvalidDocument("apiVersion, kind and metadata.name are not all text", 1)
+    if any(hides_something(text) for text in texts):
+        raise InvalidDocument("apiVersion, kind or metadata.name holds a control character", 1)
     return PackagedObject(*texts)

@@ -1,6 +1,7 @@
 """Image → package.yaml: the same platform, layer and file that Crossplane takes, or a refusal."""
 
 import posixpath
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ PACKAGE_FILE = "package.yaml"
 # Whatever the cluster runs on: the package controller asks for this one.
 _PLATFORM = ("linux", "amd64")
 _WHITEOUT, _OPAQUE = ".wh.", ".wh..wh..opq"
+_DRIVE = re.compile(r"[A-Za-z]:")
 
 
 class InvalidImage(RenderError):
@@ -113,7 +115,7 @@ def _package_yaml(images: Images, image: Image, limits: Limits) -> Iterator[byte
         with images.blob(image.source, layer) as file:
             for entry, stream in read_entries(unpack(file, limits), limits):
                 if marked or seen.shows(entry):
-                    yield from seen.take(entry, stream.content())
+                    yield from seen.take(entry, stream.content(), flattened=marked is None)
         seen.next_layer()
     if not seen.found:
         raise InvalidImage(
@@ -125,41 +127,48 @@ def _package_yaml(images: Images, image: Image, limits: Limits) -> Iterator[byte
 
 @dataclass(slots=True)
 class _Seen:
-    """Which names upper layers have taken or hidden, and whether package.yaml was found."""
+    """Which names upper layers have taken or hidden, and whether package.yaml was found.
+
+    This follows extractLayer of go-containerregistry's mutate package step by step: a file that only one of the two
+    sees is an attack.
+    """
 
     image: Image
     found: str = ""
-    _hidden: set[str] = field(default_factory=set)
-    _hidden_here: set[str] = field(default_factory=set)
+    # By cleaned name: whether it hides everything below it, as all but directories do.
+    _names: dict[str, bool] = field(default_factory=dict)
     _opaque: set[str] = field(default_factory=set)
     _opaque_here: set[str] = field(default_factory=set)
+    _files_here: set[str] = field(default_factory=set)
 
     def shows(self, entry: Entry) -> bool:
         """Tell whether an entry is in the resulting file system, and remember what it hides."""
-        name = posixpath.normpath("/" + entry.name).lstrip("/")
-        if ".." in entry.name.split("/"):
-            raise InvalidImage(
-                f"{self.image.source}@{self.image.manifest_digest} has a file outside of its root",
-                why=f"a layer names {entry.name!r}",
-                next="do not use this image",
-            )
-        folder, base = posixpath.split(name)
+        path = _clean(entry.name)
+        self._refuse_outside(entry, path)
+        folder, base = _split(path)
+        if _escapes(path, entry.link):
+            # Left out, and it hides nothing. As package.yaml it is refused all the same.
+            return base == PACKAGE_FILE
         if base == _OPAQUE:
             self._opaque_here.add(folder)
             return False
-        if base.startswith(_WHITEOUT):
-            # Crossplane's library hides the name from here on, in this layer too.
-            self._hidden.add(posixpath.join(folder, base.removeprefix(_WHITEOUT)))
+        whiteout = base.startswith(_WHITEOUT)
+        hidden = posixpath.join(folder, base.removeprefix(_WHITEOUT))
+        name = path if entry.directory else _clean(hidden)
+        if name in self._names and not whiteout:
+            # A second entry of the same layer is left out by Crossplane, and by us refused.
+            return name in self._files_here and base == PACKAGE_FILE
+        if any(self._names.get(above) or above in self._opaque for above in _above(name)):
             return False
-        if self._is_hidden(name):
-            return False
-        if not entry.directory:
-            self._hidden_here.add(name)
-        return True
+        # Crossplane's library hides the name from here on, in this layer too.
+        self._names[name] = whiteout or not entry.directory
+        self._files_here.add(name)
+        return not whiteout
 
-    def take(self, entry: Entry, content: Iterator[bytes]) -> Iterator[bytes]:
+    def take(self, entry: Entry, content: Iterator[bytes], *, flattened: bool) -> Iterator[bytes]:
         """Yield the content of package.yaml; a second one, or one that is no plain file, is an error."""
-        if posixpath.basename(entry.name.rstrip("/")) != PACKAGE_FILE:
+        name = _clean(entry.name) if flattened else entry.name.rstrip("/")
+        if posixpath.basename(name) != PACKAGE_FILE:
             return
         if self.found or not entry.regular:
             raise InvalidImage(
@@ -173,14 +182,44 @@ class _Seen:
         yield from content
 
     def next_layer(self) -> None:
-        """A file hides what lower layers have in its place, not a second entry of its own layer."""
-        self._hidden |= self._hidden_here
+        """An opaque folder hides what lower layers have in it, not what its own layer has."""
         self._opaque |= self._opaque_here
+        self._opaque_here.clear()
+        self._files_here.clear()
 
-    def _is_hidden(self, name: str) -> bool:
-        parts = name.split("/")
-        above = ["/".join(parts[:length]) for length in range(len(parts))]
-        return name in self._hidden or any(path in self._hidden or path in self._opaque for path in above)
+    def _refuse_outside(self, entry: Entry, path: str) -> None:
+        slashed = _clean(path.replace("\\", "/"))
+        if slashed.split("/")[0] == ".." or path.startswith("\\") or _DRIVE.match(slashed):
+            raise InvalidImage(
+                f"{self.image.source}@{self.image.manifest_digest} has a file outside of its root",
+                why=f"a layer names {entry.name!r}",
+                next="do not use this image",
+            )
+
+
+def _clean(path: str) -> str:
+    # Go's path.Clean: two slashes in front are one, as everywhere else.
+    cleaned = posixpath.normpath(path)
+    return cleaned[1:] if cleaned.startswith("//") else cleaned
+
+
+def _split(path: str) -> tuple[str, str]:
+    folder, base = posixpath.split(path)
+    return folder or ".", base or path
+
+
+def _above(name: str) -> Iterator[str]:
+    folder = _split(name)[0]
+    while folder != name:
+        yield folder
+        name, folder = folder, _split(folder)[0]
+
+
+def _escapes(path: str, link: str) -> bool:
+    target = _clean(link.replace("\\", "/")) if link else "/"
+    if target.startswith("/"):
+        return False
+    return bool(_DRIVE.match(target)) or _clean(posixpath.join(_split(path)[0], target)).startswith("..")
 
 
 def _bounded(chunks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:

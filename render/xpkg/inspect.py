@@ -6,9 +6,8 @@ from render.limits import Limits
 from render.packages import Metadata, PackagedObject
 from render.references import Reference
 from render.registry.routes import Images
-from render.xpkg.contents import read_contents
+from render.xpkg.contents import parse_meta, read_contents
 from render.xpkg.image import Image, fetch_image, fetch_package_yaml
-from render.xpkg.metadata import parse_metadata
 from render.xpkg.rules import misplaced
 
 
@@ -32,5 +31,5 @@ def inspect_image(name: str, images: Images, reference: Reference, limits: Limit
     """Read a package to its end."""
     image = fetch_image(images, reference, limits)
     contents = read_contents(fetch_package_yaml(images, image, limits), limits)
-    metadata = parse_metadata(contents.meta.data, limits)
+    metadata = parse_meta(contents.meta.text().encode(), contents.meta.line, limits)
     return Inspection(name, metadata, contents.objects, image, contents.unreadable)

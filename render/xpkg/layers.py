@@ -4,7 +4,7 @@ import importlib
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Any
 
 from render.errors import RenderError
@@ -15,7 +15,10 @@ _BLOCK = 512
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 # As much as Go's reader accepts for a name or an extended header.
 _SPECIAL_BYTES = 1 * MIB
+# As much as Linux accepts for a path; whoever flattens layers has to remember every name.
+_LONGEST_NAME = 4_096
 _HEADER_ONLY = frozenset(b"123456")
+_SPECIAL = frozenset({b"x", b"L", b"K"})
 _RECORD = re.compile(rb"([0-9]{1,7}) ([^=\n]+)=")
 
 
@@ -38,6 +41,17 @@ class Entry:
     size: int
     regular: bool
     directory: bool = False
+    # Where a symbolic or hard link points to.
+    link: str = ""
+
+
+@dataclass(slots=True)
+class _Said:
+    """What special entries say about the next real one."""
+
+    records: dict[str, bytes] = field(default_factory=dict)
+    name: bytes = b""
+    link: bytes = b""
 
 
 def unpack(file: IO[bytes], limits: Limits) -> Iterator[bytes]:
@@ -51,19 +65,22 @@ def unpack(file: IO[bytes], limits: Limits) -> Iterator[bytes]:
 
 
 def read_entries(chunks: Iterator[bytes], limits: Limits) -> "Iterator[tuple[Entry, Stream]]":
-    """Yield each entry of a tar archive with the stream to read its content from, until the next is asked for."""
+    """Yield each entry of a tar archive with the stream to read its content from, until the next is asked for.
+
+    Names and sizes are those that Go's archive/tar sees; where another reader could see others, the layer is refused.
+    """
     stream, seen = Stream(chunks), 0
-    extended: dict[str, bytes] = {}
+    said = _Said()
     while header := _next_header(stream):
         seen += 1
         if seen > limits.tar_members:
             raise LimitExceeded("a layer has too many files", "tar_members", limits)
-        special = _read_special(stream, header)
-        if special is not None:
-            extended |= special
+        kind = header[156:157]
+        if kind in _SPECIAL:
+            _hear(said, kind, _read_special(stream, header))
             continue
-        yield from _entry(stream, header, extended)
-        extended = {}
+        yield from _global(stream, header) if kind == b"g" else _entry(stream, header, said)
+        said = _Said()
 
 
 class Stream:
@@ -72,29 +89,33 @@ class Stream:
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
         self._buffer = b""
+        self._at = 0
         self.left = 0
         self.position = 0
 
     def read(self, size: int) -> bytes:
         """Return exactly so many bytes, or fewer at the end."""
-        while len(self._buffer) < size and (chunk := next(self._chunks, None)) is not None:
-            self._buffer += chunk
-        data, self._buffer = self._buffer[:size], self._buffer[size:]
-        self.position += len(data)
-        return data
+        while len(self._buffer) - self._at < size and (chunk := next(self._chunks, None)) is not None:
+            self._buffer, self._at = self._buffer[self._at :] + chunk, 0
+        return self._take(size)
 
     def content(self) -> Iterator[bytes]:
         """Yield the rest of the open entry, as it comes."""
         while self.left:
-            if not self._buffer:
+            if self._at == len(self._buffer):
                 chunk = next(self._chunks, None)
                 if chunk is None:
                     raise InvalidLayer("it ends in the middle of a file")
-                self._buffer = chunk
-            data, self._buffer = self._buffer[: self.left], self._buffer[self.left :]
+                self._buffer, self._at = chunk, 0
+            data = self._take(self.left)
             self.left -= len(data)
-            self.position += len(data)
             yield data
+
+    def _take(self, size: int) -> bytes:
+        data = self._buffer[self._at : self._at + size]
+        self._at += len(data)
+        self.position += len(data)
+        return data
 
 
 def _decompress(file: IO[bytes]) -> Iterator[bytes]:
@@ -155,6 +176,9 @@ def _zstd_module() -> Any:
 def _next_header(stream: Stream) -> bytes | None:
     header = stream.read(_BLOCK)
     if not any(header):
+        if any(stream.read(_BLOCK)):
+            # Python's reader stops here, Go's fails, others read on.
+            raise InvalidLayer("it goes on behind its end")
         return None
     if len(header) < _BLOCK:
         raise InvalidLayer("it ends in the middle of a header")
@@ -166,19 +190,25 @@ def _next_header(stream: Stream) -> bytes | None:
     return header
 
 
-def _read_special(stream: Stream, header: bytes) -> dict[str, bytes] | None:
-    """Read an entry that only says something about the next one; None for every other entry."""
-    kind = header[156:157]
-    if kind not in (b"x", b"g", b"L", b"K"):
-        return None
+def _read_special(stream: Stream, header: bytes) -> bytes:
     size = _number(header[124:136])
     if size > _SPECIAL_BYTES:
         raise InvalidLayer("it has an extended header of more than 1 MiB")
     data = stream.read(size)
+    if len(data) < size:
+        raise InvalidLayer("it ends in the middle of an extended header")
     stream.read(-size % _BLOCK)
-    if kind == b"L":
-        return {"path": data.rstrip(b"\0")}
-    return _parse_records(data) if kind == b"x" else {}
+    return data
+
+
+def _hear(said: _Said, kind: bytes, data: bytes) -> None:
+    # Of several headers of one kind the last counts, and it counts alone.
+    if kind == b"x":
+        said.records = _parse_records(data)
+    elif kind == b"L":
+        said.name = _until_nul(data)
+    else:
+        said.link = _until_nul(data)
 
 
 def _parse_records(data: bytes) -> dict[str, bytes]:
@@ -189,22 +219,40 @@ def _parse_records(data: bytes) -> dict[str, bytes]:
         end = at + int(match[1]) if match else 0
         if match is None or not match.end() <= end - 1 < len(data) or data[end - 1 : end] != b"\n":
             raise InvalidLayer("an extended header in it is malformed")
-        records[match[2].decode(errors="replace")] = data[match.end() : end - 1]
+        key, value = match[2].decode(errors="replace"), data[match.end() : end - 1]
+        if b"\0" in value and key in ("path", "linkpath"):
+            raise InvalidLayer("a name in it holds a zero byte")
+        records[key] = value
         at = end
     return records
 
 
-def _entry(stream: Stream, header: bytes, extended: dict[str, bytes]) -> "Iterator[tuple[Entry, Stream]]":
-    kind = header[156:157]
-    size = _decimal(extended["size"]) if "size" in extended else _number(header[124:136])
-    name = (extended.get("path") or _header_name(header)).decode(errors="surrogateescape")
-    sparse = any(key.startswith("GNU.sparse.") for key in extended)
-    plain = kind in (b"0", b"\0")
-    directory = kind == b"5" or (plain and name.endswith("/"))
-    stream.left = 0 if kind and kind[0] in _HEADER_ONLY else size
+def _global(stream: Stream, header: bytes) -> "Iterator[tuple[Entry, Stream]]":
+    # To Go a global header is an entry of its own: it can have any name, and says nothing about the next one.
+    records = _parse_records(_read_special(stream, header))
+    stream.left = 0
+    yield Entry(_decoded(records.get("path") or _header_name(header)), 0, regular=False), stream
+
+
+def _entry(stream: Stream, header: bytes, said: _Said) -> "Iterator[tuple[Entry, Stream]]":
+    kind, records = header[156:157], said.records
+    if kind == b"S" or any(key.startswith("GNU.sparse.") for key in records):
+        raise InvalidLayer("it has a sparse file, whose name and content readers disagree about")
+    size = _decimal(records["size"]) if records.get("size") else _number(header[124:136])
+    name = _decoded(said.name or records.get("path") or _header_name(header))
+    link = said.link or records.get("linkpath") or _until_nul(header[157:257])
+    # Archives of old mark a directory by its name; such an entry has no content, whatever size it claims.
+    directory = kind == b"5" or (kind == b"\0" and name.endswith("/"))
+    stream.left = 0 if directory or kind[0] in _HEADER_ONLY else size
     padding = -stream.left % _BLOCK
     yield (
-        Entry(name, stream.left, regular=plain and not directory and not sparse, directory=directory),
+        Entry(
+            name,
+            stream.left,
+            regular=kind in (b"0", b"\0") and not directory,
+            directory=directory,
+            link=_decoded(link) if kind in (b"1", b"2") else "",
+        ),
         stream,
     )
     for _ in stream.content():
@@ -213,9 +261,31 @@ def _entry(stream: Stream, header: bytes, extended: dict[str, bytes]) -> "Iterat
 
 
 def _header_name(header: bytes) -> bytes:
-    name = header[:100].partition(b"\0")[0]
-    prefix = header[345:500].partition(b"\0")[0] if header[257:263] == b"ustar\0" else b""
+    name = _until_nul(header[:100])
+    if header[257:265] == b"ustar  \0":
+        _check_times(header)
+    if header[257:263] != b"ustar\0":
+        return name
+    # The format of star keeps times behind a shorter prefix.
+    prefix = _until_nul(header[345:476] if header[508:512] == b"tar\0" else header[345:500])
     return prefix + b"/" + name if prefix else name
+
+
+def _check_times(header: bytes) -> None:
+    # Where GNU keeps times, Go takes what is no number for a prefix of the name; we take it for damage.
+    for time in (header[345:357], header[357:369]):
+        if time[0]:
+            _number(time)
+
+
+def _until_nul(data: bytes) -> bytes:
+    return data.partition(b"\0")[0]
+
+
+def _decoded(name: bytes) -> str:
+    if len(name) > _LONGEST_NAME:
+        raise InvalidLayer(f"a name in it is longer than {_LONGEST_NAME:,} bytes")
+    return name.decode(errors="surrogateescape")
 
 
 def _number(field: bytes) -> int:

@@ -10,6 +10,7 @@ from render.fields import Fields
 from render.limits import LimitExceeded, Limits
 from render.packages import Dependency, Kind, Metadata, PermissionRequest
 from render.references import PartialSource, Source
+from render.texts import hides_something
 
 REPLACES_ANNOTATION = "meta.crossplane.io/replaces"
 
@@ -29,6 +30,7 @@ _LEGACY_KINDS = {
     "provider": Kind.PROVIDER,
     "function": Kind.FUNCTION,
 }
+_SHOWN_PROBLEMS = 50
 _PROJECT_ANNOTATIONS = ("maintainer", "source", "license", "description", "readme")
 
 
@@ -36,10 +38,11 @@ class InvalidMetadata(RenderError):
     """A meta document that says something Crossplane, or we, cannot follow."""
 
     def __init__(self, problems: list[str]) -> None:
-        count = "one problem" if len(problems) == 1 else f"{len(problems)} problems"
+        count = "one problem" if len(problems) == 1 else f"{len(problems):,} problems"
+        more = len(problems) - _SHOWN_PROBLEMS
         super().__init__(
             f"the package's metadata has {count}",
-            why=problems,
+            why=[*problems[:_SHOWN_PROBLEMS], *([f"and {more:,} problems more"] if more > 0 else [])],
             next="ask the package's maintainers, or correct its crossplane.yaml and build it again",
         )
         self.problems = problems
@@ -67,6 +70,9 @@ def is_project(api_version: str) -> bool:
 
 def _only_document(data: bytes, limits: Limits) -> Any:
     documents = parse_documents(data, meta_rules(limits))
+    if any(document is not None for document in documents[1:]):
+        # Crossplane reads the first one; other tools may not.
+        raise InvalidMetadata(["the document: a second one follows it"])
     return documents[0] if documents else None
 
 
@@ -75,7 +81,8 @@ def _parse(document: Any, limits: Limits, parse: Callable[[Fields, Fields, Limit
     top = Fields(document, "", problems)
     metadata = parse(top, top.mapping("spec"), limits)
     if problems:
-        raise InvalidMetadata(problems)
+        # A field may be read twice; what is wrong with it is told once.
+        raise InvalidMetadata(list(dict.fromkeys(problems)))
     return metadata
 
 
@@ -86,7 +93,7 @@ def _parse_meta(top: Fields, spec: Fields, limits: Limits) -> Metadata:
     return Metadata(
         kind=kind,
         api_version=api_version,
-        name=described.text("name"),
+        name=_parse_name(described),
         dependencies=_parse_dependencies(spec, limits),
         crossplane=_parse_crossplane(spec),
         replaces=_parse_replaces(spec, described, annotations),
@@ -108,8 +115,9 @@ def _parse_project(top: Fields, spec: Fields, limits: Limits) -> Metadata:
     return Metadata(
         kind=Kind.CONFIGURATION,
         api_version=top.text("apiVersion"),
-        name=top.mapping("metadata").text("name"),
-        dependencies=_parse_dependencies(spec, limits) + tuple(_collect(listed, explicit=("package",))),
+        name=_parse_name(top.mapping("metadata")),
+        dependencies=_parse_dependencies(spec, limits)
+        + tuple(_collect(_bounded(listed, limits), explicit=("package",))),
         crossplane=_parse_crossplane(spec),
         annotations={name: text for name, text in texts.items() if text},
     )
@@ -124,8 +132,15 @@ def _parse_kind(top: Fields) -> Kind:
     return Kind(kind)
 
 
+def _parse_name(described: Fields) -> str:
+    name = described.text("name")
+    if hides_something(name):
+        described.complain("name", "it holds a control character")
+    return name
+
+
 def _parse_crossplane(spec: Fields) -> Constraint | None:
-    if "crossplane" not in spec:
+    if spec.get("crossplane") is None:
         return None
     if isinstance(spec.get("crossplane"), str):
         return spec.constraint("crossplane")
@@ -133,12 +148,16 @@ def _parse_crossplane(spec: Fields) -> Constraint | None:
 
 
 def _parse_dependencies(spec: Fields, limits: Limits) -> tuple[Dependency, ...]:
-    entries = spec.mappings("dependsOn")
+    entries = _bounded(spec.mappings("dependsOn"), limits)
+    return tuple(_collect(entries, explicit=("apiVersion", "kind", "package")))
+
+
+def _bounded(entries: list[Fields], limits: Limits) -> list[Fields]:
     if len(entries) > limits.dependencies:
         raise LimitExceeded(
             "the package has too many dependencies", "dependencies", limits, found=f"{len(entries):,}"
         )
-    return tuple(_collect(entries, explicit=("apiVersion", "kind", "package")))
+    return entries
 
 
 def _collect(entries: list[Fields], *, explicit: tuple[str, ...]) -> Iterator[Dependency]:
@@ -149,17 +168,16 @@ def _collect(entries: list[Fields], *, explicit: tuple[str, ...]) -> Iterator[De
 
 
 def _parse_dependency(entry: Fields, explicit: tuple[str, ...]) -> Dependency | None:
-    keys = [key for key in _LEGACY_KINDS if entry.get(key)]
-    if all(entry.get(key) for key in explicit):
+    given = {key: entry.text(key) for key in dict.fromkeys([*explicit, *_LEGACY_KINDS])}
+    keys = [key for key in _LEGACY_KINDS if given[key]]
+    if all(given[key] for key in explicit):
         keys.insert(0, "package")
-    if len({entry.text(key) for key in keys}) != 1:
-        named = ", ".join(entry.text(key) for key in keys)
-        entry.complain(
-            "",
-            f"it names several packages: {named}"
-            if keys
-            else f"it names no package: give {', '.join(explicit)}",
-        )
+    named = list(dict.fromkeys(given[key] for key in keys))
+    if len(named) != 1:
+        if named:
+            entry.complain("", f"it names several packages: {', '.join(named)}")
+        elif not any(entry.get(key) and not given[key] for key in given):
+            entry.complain("", f"it names no package: give {', '.join(explicit)}")
         return None
     key = keys[0]
     source, constraint = entry.source(key), entry.constraint("version")

@@ -334,8 +334,10 @@ def test_a_full_disk_is_one_warning_and_what_is_there_stays_readable(folder: Pat
     with largest_file(100_000):
         large = [add(cache, LARGE), add(cache, LARGE + b"y")]
 
+    later = add(cache, b"later")
+
     assert len(warnings) == 1
-    assert [read(cache, digest) for digest in large] == [None, None]
+    assert [read(cache, digest) for digest in (*large, later)] == [None] * 3
     assert read(cache, small) == CONTENT
     assert files_in(folder) == [small.removeprefix("sha256:")]
 
@@ -399,6 +401,18 @@ def test_a_pipe_in_the_place_of_a_blob_is_not_waited_for(cache: Cache, folder: P
     digest = add(cache, CONTENT)
     blob_file(folder, digest).unlink()
     os.mkfifo(blob_file(folder, digest))
+    pipe = os.open(blob_file(folder, digest), os.O_RDWR)
+
+    found = cache.get_blob(digest)
+
+    os.close(pipe)
+    assert found is None
+
+
+def test_a_folder_in_the_place_of_a_blob_is_no_blob(cache: Cache, folder: Path) -> None:
+    digest = add(cache, CONTENT)
+    blob_file(folder, digest).unlink()
+    blob_file(folder, digest).mkdir()
 
     assert cache.get_blob(digest) is None
 
@@ -538,14 +552,13 @@ def test_using_facts_keeps_them(folder: Path) -> None:
     assert [facts_file(folder, digest, "package").exists() for digest in facts] == [True, False, False]
 
 
-def test_facts_of_an_older_version_go_like_everything_else(folder: Path) -> None:
-    cache = Cache(folder, Limits(cache_bytes=1_500), no_warning)
+def test_facts_of_an_older_version_go_like_everything_else(cache: Cache, folder: Path) -> None:
     digest = add(cache, CONTENT)
     cache.put_facts(digest, "package", b"x" * 1_000)
     age(facts_file(folder, digest, "package"), HOUR)
     (folder / "facts/1").rename(folder / "facts/0")
 
-    cache.trim()
+    Cache(folder, Limits(cache_bytes=1_500), no_warning).trim()
 
     assert files_in(folder / "facts") == []
     assert read(cache, digest) == CONTENT

@@ -393,6 +393,13 @@ def test_a_file_as_large_as_the_limit_is_read_and_a_larger_one_refused(environ: 
     assert str(path) in str(raised.value)
 
 
+def test_of_a_file_without_end_only_the_beginning_is_read(environ: dict[str, str]) -> None:
+    os.truncate(write_config(environ, {}), 1 << 36)
+
+    with pytest.raises(LimitExceeded):
+        find(environ)
+
+
 def test_a_pipe_in_the_place_of_the_file_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "config.json")
 
@@ -525,6 +532,13 @@ def test_a_helper_is_told_the_server_on_its_standard_input(
     assert (tmp_path / "record").read_text().splitlines() == asked
 
 
+def test_a_secret_may_be_anything(environ: dict[str, str], write_helper: WriteHelper) -> None:
+    write_helper("mine", answering("user", "credentials not found"))
+    write_config(environ, {"credHelpers": {"ghcr.io": "mine"}})
+
+    assert find(environ) == Credentials("user", "credentials not found")
+
+
 @pytest.mark.parametrize("script", [answering("u", "s"), "exit 1", "echo credentials not found; exit 1"])
 def test_a_helper_is_asked_once_per_server_by_any_number_of_threads(
     tmp_path: Path, environ: dict[str, str], write_helper: WriteHelper, script: str
@@ -568,7 +582,11 @@ def test_a_helper_is_asked_once_per_server_by_any_number_of_threads(
     ],
 )
 def test_a_helper_that_fails_is_named_and_what_it_wrote_is_not_shown(
-    environ: dict[str, str], write_helper: WriteHelper, canary: str, script: str
+    environ: dict[str, str],
+    write_helper: WriteHelper,
+    canary: str,
+    script: str,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     environ["CANARY"] = canary
     write_helper("mine", script)
@@ -580,6 +598,7 @@ def test_a_helper_that_fails_is_named_and_what_it_wrote_is_not_shown(
     assert raised.value.what == "docker-credential-mine gave no credentials for ghcr.io"
     assert str(path) in str(raised.value)
     assert canary not in everything_said(raised.value)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_helper_may_write_as_much_as_the_bound_and_no_more(

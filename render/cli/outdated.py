@@ -1,0 +1,75 @@
+"""xplock outdated: which locked packages have newer versions."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import click
+
+from render.cli.locked import folder_argument, read_whole_lock
+from render.cli.options import layout_option, output_option
+from render.cli.output import Output
+from render.connect import open_world
+from render.references import Source
+from render.views.outdated import Standing, find_standings, format_standings, standings_document
+
+_DIFFERS = 3
+
+
+@click.command(epilog="Example: xplock outdated platform/ --exit-code")
+@folder_argument
+@click.option(
+    "--all", "everything", is_flag=True, help="List every package, also those without anything newer."
+)
+@click.option("--exit-code", is_flag=True, help=f"Leave with {_DIFFERS} if something newer suits everyone.")
+@layout_option
+@output_option("text", "json")
+@click.pass_context
+def outdated(
+    context: click.Context,
+    folder: Path,
+    everything: bool,
+    exit_code: bool,
+    layouts: list[tuple[str, Path]],
+    form: str,
+) -> None:
+    """Show which packages locked in DIR have newer versions in their registries.
+
+    WANTED is the newest version that you and every dependant accept, LATEST the newest of all; HELD BACK
+    BY tells who does not accept that one. Prereleases count only where a constraint admits them.
+    """
+    output: Output = context.obj
+    lock = read_whole_lock(folder)
+    world = open_world(os.environ, warn=output.warn, trace=output.trace)
+    with output.busy(f"asking for the tags of {len(lock.packages)} packages"):
+        sources = [package.source for package in lock.in_order()]
+        tags = fetch_tags(sources, world.images(layouts).tags, parallel=world.limits.parallel)
+    standings = find_standings(lock, tags)
+    shown = [standing for standing in standings if everything or standing.is_outdated]
+    if form == "json":
+        output.result_json(standings_document(shown))
+    else:
+        output.result(format_standings(shown))
+    output.say(_summary(standings))
+    if exit_code and any(standing.newer_within for standing in standings):
+        context.exit(_DIFFERS)
+
+
+def fetch_tags(
+    sources: Iterable[Source], fetch: Callable[[Source], Sequence[str]], *, parallel: int
+) -> dict[Source, Sequence[str]]:
+    """Ask for the tags of all sources, side by side; of several failures the first in order is raised."""
+    pool = ThreadPoolExecutor(parallel, thread_name_prefix="xplock-tags")
+    try:
+        asked = {source: pool.submit(fetch, source) for source in sources}
+        return {source: future.result() for source, future in asked.items()}
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _summary(standings: Sequence[Standing]) -> str:
+    behind = sum(standing.is_outdated for standing in standings)
+    unknown = sum(standing.locked is None for standing in standings)
+    text = f"{behind} of {len(standings)} packages have something newer"
+    return f"{text}; {unknown} are locked without a version to compare" if unknown else text

@@ -1,0 +1,55 @@
+"""The files of a folder: listed without entering anything, read only if they are plain and inside."""
+
+import os
+from pathlib import Path
+
+from render.errors import InvalidInput
+from render.files import InvalidFile, open_plain
+from render.limits import LimitExceeded, Limits
+
+_SUFFIXES = (".yaml", ".yml")
+
+
+def list_yaml_files(folder: Path, limits: Limits) -> list[str]:
+    """Return the names of a folder's YAML files, sorted; hidden files belong to other tools."""
+    names: list[str] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(_SUFFIXES) and entry.name[0] != "." and not _is_folder(entry):
+                    names.append(entry.name)
+                if len(names) > limits.files:
+                    raise LimitExceeded(f"{folder} has too many YAML files", "files", limits)
+    except OSError as error:
+        raise InvalidInput(
+            f"{folder} cannot be read", why=(error.strerror or str(error)).lower(), next="name a folder"
+        ) from None
+    return sorted(names)
+
+
+def read_inside(path: Path, folder: Path, limits: Limits) -> bytes:
+    """Read a plain file; a link is followed if it stays inside the folder."""
+    # Nothing of a file is shown before this, so a link out of the folder gives nothing away.
+    target = _resolve_inside(path, folder)
+    try:
+        with open_plain(target) as file:
+            data = file.read(limits.file_bytes + 1)
+    except InvalidFile as error:
+        raise InvalidFile("it cannot be read", why=error.why) from None
+    if len(data) > limits.file_bytes:
+        raise LimitExceeded("the file is too large", "file_bytes", limits)
+    return data
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False)
+
+
+def _resolve_inside(path: Path, folder: Path) -> Path:
+    try:
+        target = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise InvalidFile("it cannot be read", why="it is a link that leads nowhere") from None
+    if not target.is_relative_to(folder.resolve()):
+        raise InvalidFile("it cannot be read", why="it is a link that leads out of its folder")
+    return target

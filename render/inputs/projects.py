@@ -1,0 +1,148 @@
+"""A project folder → Inputs: everything the user asks for, or everything that is wrong with it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from render.documents import file_rules, parse_documents
+from render.errors import InvalidInput, RenderError
+from render.fields import Fields
+from render.inputs.agreement import agree_on_rewrites, agree_on_roots
+from render.inputs.dependencies import PACKAGE_FILES, describes_package, parse_dependencies
+from render.inputs.folders import list_yaml_files, read_inside
+from render.inputs.kustomizations import check_kustomizations, has_kustomization
+from render.inputs.kustomize import build_kustomization
+from render.inputs.problems import InvalidInputs, describe
+from render.inputs.record import make_record
+from render.inputs.roots import Document, sort_documents
+from render.inputs.settings import SETTINGS_FILE, Settings, parse_settings
+from render.limits import Limits
+from render.registry.rewrites import Rewrite
+from render.resolve.model import Root
+
+LOCK_FILE = "crossplane.lock.yaml"
+
+_EXAMPLE = (
+    "ask for one, for example in provider.yaml:",
+    "apiVersion: pkg.crossplane.io/v1",
+    "kind: Provider",
+    "metadata:",
+    "  name: provider-nop",
+    "spec:",
+    "  package: xpkg.crossplane.io/crossplane-contrib/provider-nop:v0.4.0",
+)
+
+
+class NothingAsked(InvalidInput):
+    """A folder without any root."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"{folder} asks for no package",
+            why=f"it has no Provider, Configuration or Function, no package on disk with dependencies, "
+            f"and no roots in {SETTINGS_FILE}",
+            next=_EXAMPLE,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a project folder asks for."""
+
+    folder: Path
+    roots: tuple[Root, ...]
+    settings: Settings
+    # Those of ImageConfigs, then those of the settings.
+    rewrites: tuple[Rewrite, ...]
+    # Every other object, in the order of files and documents.
+    passed: tuple[Mapping[str, Any], ...]
+    # What resolution reads: one entry per input with the digest of its canonical form.
+    record: Mapping[str, str]
+
+
+def read_inputs(folder: Path, limits: Limits, environ: Mapping[str, str]) -> Inputs:
+    """Read a project folder; everything that is wrong with it comes in one error."""
+    problems: list[str] = []
+    names = list_yaml_files(folder, limits)
+    settings = _read_settings(folder, names, limits, problems)
+    kustomized = has_kustomization(folder)
+    files = _read_files(folder, _input_names(names, kustomized=kustomized), limits, problems)
+    documents = _kustomize(folder, limits, environ, problems) if kustomized else files.documents
+    found = sort_documents(documents, problems)
+    roots = agree_on_roots([*found.roots, *files.dependencies, *settings.roots], problems)
+    rewrites = agree_on_rewrites([*found.rewrites, *settings.rewrites], problems)
+    if problems:
+        raise InvalidInputs(folder, problems)
+    if not roots:
+        raise NothingAsked(folder)
+    return Inputs(folder, roots, settings, rewrites, found.passed, make_record(roots, rewrites, settings))
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """What is in the files themselves."""
+
+    documents: list[Document]
+    dependencies: list[Root]
+
+
+def _input_names(names: Sequence[str], *, kustomized: bool) -> list[str]:
+    if kustomized:
+        return [name for name in names if name in PACKAGE_FILES]
+    return [name for name in names if name not in (SETTINGS_FILE, LOCK_FILE)]
+
+
+def _read_settings(folder: Path, names: Sequence[str], limits: Limits, problems: list[str]) -> Settings:
+    data = _read(folder, SETTINGS_FILE, limits, problems) if SETTINGS_FILE in names else None
+    return parse_settings(data or b"", folder, limits, problems)
+
+
+def _read_files(folder: Path, names: Sequence[str], limits: Limits, problems: list[str]) -> _Files:
+    files = _Files([], [])
+    for name in names:
+        data = _read(folder, name, limits, problems)
+        if data is None:
+            continue
+        documents = _parse(data, name, limits, problems)
+        if name in PACKAGE_FILES and any(describes_package(document.value) for document in documents):
+            files.dependencies.extend(parse_dependencies(data, name, limits, problems))
+        else:
+            files.documents.extend(documents)
+    return files
+
+
+def _read(folder: Path, name: str, limits: Limits, problems: list[str]) -> bytes | None:
+    try:
+        return read_inside(folder / name, folder, limits)
+    except RenderError as error:
+        problems.append(f"{name}: {describe(error)}")
+        return None
+
+
+def _parse(data: bytes, name: str, limits: Limits, problems: list[str]) -> list[Document]:
+    try:
+        values = parse_documents(data, file_rules(limits))
+    except RenderError as error:
+        problems.append(f"{name}: {describe(error)}")
+        return []
+    if len(values) == 1:
+        return [Document(values[0], name)]
+    return [Document(value, f"{name}: document {i}") for i, value in enumerate(values, start=1)]
+
+
+def _kustomize(
+    folder: Path, limits: Limits, environ: Mapping[str, str], problems: list[str]
+) -> list[Document]:
+    problems.extend(check_kustomizations(folder, limits))
+    # Nothing is run for a folder that is wrong already.
+    if problems:
+        return []
+    output = build_kustomization(folder, limits, environ)
+    values = parse_documents(output, file_rules(replace(limits, file_bytes=limits.kustomize_bytes)))
+    return [Document(value, _kustomized_place(value)) for value in values]
+
+
+def _kustomized_place(value: Any) -> str:
+    fields = Fields(value, "", [])
+    return f"kustomization: {fields.text('kind')}/{fields.mapping('metadata').text('name')}"

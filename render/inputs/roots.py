@@ -1,0 +1,183 @@
+"""Documents → roots, rewrites, and everything that is passed through."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from render.documents import type_name
+from render.fields import Fields
+from render.inputs.asked import OBJECT_NAME, OBJECT_NAME_MEANING, parse_package, parse_request
+from render.inputs.problems import complaints, placed
+from render.packages import Kind
+from render.registry.rewrites import Rewrite
+from render.resolve.model import Root
+from render.xpkg.metadata import is_meta, is_project
+
+VERSION_ANNOTATION = "xplock.dev/version"
+
+_GROUP = "pkg.crossplane.io"
+_SERVED = {
+    Kind.PROVIDER: ("v1",),
+    Kind.CONFIGURATION: ("v1",),
+    Kind.FUNCTION: ("v1", "v1beta1"),
+}
+_IMAGE_CONFIG = (f"{_GROUP}/v1beta1", "ImageConfig")
+# The cluster's part of an object; harmless in a manifest, and nobody's wish.
+_TOP_KEYS = ("apiVersion", "kind", "metadata", "spec", "status")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of the user's, and its place: the file, and the document in it if there are several."""
+
+    value: Any
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What documents hold, in their order."""
+
+    roots: tuple[Root, ...]
+    rewrites: tuple[Rewrite, ...]
+    # Every object but roots; ImageConfigs are among them.
+    passed: tuple[Mapping[str, Any], ...]
+
+
+def sort_documents(documents: Iterable[Document], problems: list[str]) -> Found:
+    """Tell roots from everything else; what is wrong is added to the problems."""
+    roots: list[Root] = []
+    rewrites: list[Rewrite] = []
+    passed: list[Mapping[str, Any]] = []
+    for document in _objects(documents):
+        found: list[str] = []
+        if not _is_object(document.value, found):
+            problems.extend(placed(document.place, found))
+            continue
+        kind = _package_kind(document.value)
+        if kind:
+            roots.extend(_parse_root(document, kind, found))
+        else:
+            rewrites.extend(_parse_rewrites(document, found))
+            passed.append(document.value)
+        problems.extend(placed(document.place, found))
+    return Found(tuple(roots), tuple(rewrites), tuple(passed))
+
+
+def _objects(documents: Iterable[Document]) -> Iterator[Document]:
+    for document in documents:
+        value = document.value
+        if value is None:
+            continue
+        listed = (
+            isinstance(value, dict) and str(value.get("kind", "")).endswith("List") and value.get("items")
+        )
+        if isinstance(listed, list):
+            items = (Document(item, f"{document.place}: items[{i}]") for i, item in enumerate(listed))
+            yield from _objects(items)
+        else:
+            yield document
+
+
+def _is_object(value: Any, problems: list[str]) -> bool:
+    if not isinstance(value, dict):
+        problems.append(f"expected a Kubernetes object, found {type_name(value)}")
+        return False
+    fields = Fields(value, "", problems)
+    api_version, kind = fields.text("apiVersion"), fields.text("kind")
+    if (not api_version or not kind) and not problems:
+        problems.append(
+            "it is not a Kubernetes object: apiVersion or kind is missing; move it out of the folder"
+        )
+    if is_meta(api_version) or is_project(api_version):
+        fields.complain(
+            "apiVersion", "a package on disk is read from crossplane.yaml or its project file only"
+        )
+    return not problems
+
+
+def _package_kind(value: Mapping[str, Any]) -> Kind | None:
+    in_group = value["apiVersion"].partition("/")[0] == _GROUP
+    return Kind(value["kind"]) if in_group and value["kind"] in tuple(Kind) else None
+
+
+def _parse_root(document: Document, kind: Kind, problems: list[str]) -> Iterator[Root]:
+    top = Fields(document.value, "", problems)
+    described, spec = top.mapping("metadata"), top.mapping("spec")
+    _check_top(top, document.value, kind)
+    name = _parse_name(described)
+    texts = {key: described.texts(key) for key in ("labels", "annotations")}
+    version = texts["annotations"].pop(VERSION_ANNOTATION, None)
+    package = _package_text(spec)
+    reference, request = None, None
+    with complaints(spec, "package"):
+        reference = parse_package(package) if package else None
+    with complaints(described, f"annotations[{VERSION_ANNOTATION}]"):
+        request = parse_request(reference, version) if reference else None
+    fields = _other_fields(top, texts)
+    if reference and request and not problems:
+        yield Root(reference.source, request, f"{document.place}: spec.package", name, kind, fields)
+
+
+def _check_top(top: Fields, value: Mapping[str, Any], kind: Kind) -> None:
+    version = value["apiVersion"].partition("/")[2]
+    if version not in _SERVED[kind]:
+        top.complain("apiVersion", f"Crossplane has no {kind} in {_GROUP}/{version}; write {_GROUP}/v1")
+    for key in value:
+        if key not in _TOP_KEYS:
+            top.complain(key, f"a {kind} has no such field")
+
+
+def _parse_name(described: Fields) -> str:
+    name = described.text("name")
+    if not re.fullmatch(OBJECT_NAME, name):
+        found = f"found {name!r}" if name else "it is missing"
+        described.complain("name", f"expected {OBJECT_NAME_MEANING}; {found}")
+    return name
+
+
+def _package_text(spec: Fields) -> str:
+    if spec.get("package") in (None, ""):
+        spec.complain("package", "it is missing; write registry/organisation/name:tag")
+    return spec.text("package")
+
+
+def _other_fields(top: Fields, texts: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """Return what the manifest says beyond what it asks for; empty parts are left out."""
+    kept = {**_mapping(top.get("metadata")), **texts}
+    metadata = {key: value for key, value in kept.items() if key != "name" and value not in (None, {}, [])}
+    spec = {key: value for key, value in _mapping(top.get("spec")).items() if key != "package"}
+    fields = {key: value for key, value in (("metadata", metadata), ("spec", spec)) if value}
+    try:
+        json.dumps(fields, allow_nan=False)
+    except ValueError:
+        top.complain("", "it holds a number that JSON does not have")
+    return fields
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _parse_rewrites(document: Document, problems: list[str]) -> Iterator[Rewrite]:
+    value = document.value
+    spec = _mapping(value.get("spec"))
+    if (value["apiVersion"], value["kind"]) != _IMAGE_CONFIG or spec.get("rewriteImage") is None:
+        return
+    reader = Fields(spec, "spec", problems)
+    replacement = _required(reader.mapping("rewriteImage"), "prefix")
+    for i, entry in enumerate(reader.mappings("matchImages")):
+        if entry.get("type") not in (None, "Prefix"):
+            entry.complain("type", "expected Prefix")
+        prefix = _required(entry, "prefix")
+        if prefix and replacement:
+            yield Rewrite(prefix, replacement, f"{document.place}: spec.matchImages[{i}]")
+
+
+def _required(fields: Fields, key: str) -> str:
+    text = fields.text(key)
+    if fields.get(key) in (None, ""):
+        fields.complain(key, "it is missing or empty")
+    return text

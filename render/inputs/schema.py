@@ -1,0 +1,62 @@
+"""The settings table → the JSON Schema that editors check xplock.yaml with."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from render.files import replace_file
+from render.inputs.keys import Choice, Entries, Key, Text
+from render.inputs.settings import KEYS
+
+SCHEMA_FILE = Path(__file__).with_name("xplock.schema.json")
+
+_DESCRIPTION = (
+    "Settings of an xplock project, the file xplock.yaml beside its manifests. To have them checked and explained "
+    "while typing, make this the first line of the file, with the path or address of this schema: "
+    "# yaml-language-server: $schema=xplock.schema.json"
+)
+
+
+def format_schema() -> bytes:
+    """Return the schema as it is shipped."""
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "xplock.yaml",
+        "description": _DESCRIPTION,
+        **_mapping(KEYS),
+    }
+    return (json.dumps(schema, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def write_schema() -> None:
+    """Write the shipped file again, after the table has changed."""
+    replace_file(SCHEMA_FILE, format_schema())
+
+
+def _mapping(keys: Sequence[Key]) -> dict[str, Any]:
+    required = [key.name for key in keys if key.required]
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {key.name: _property(key) for key in keys},
+        **({"required": required} if required else {}),
+    }
+
+
+def _property(key: Key) -> dict[str, Any]:
+    examples = {"examples": list(key.examples)} if key.examples else {}
+    return {"description": key.description, **_shape(key.shape), **examples}
+
+
+def _shape(shape: Text | Choice | Entries) -> dict[str, Any]:
+    if isinstance(shape, Entries):
+        return {"type": "array", "items": _mapping(shape.keys)}
+    if isinstance(shape, Choice):
+        return {"enum": list(shape.words), "default": shape.default}
+    pattern = {"pattern": f"^(?:{shape.pattern})$"} if shape.pattern else {}
+    return {"type": "string", "minLength": 1, **pattern}
+
+
+if __name__ == "__main__":
+    write_schema()

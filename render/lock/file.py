@@ -1,0 +1,75 @@
+"""The lock on disk: `crossplane.lock.yaml` in a project's folder."""
+
+import re
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from render.errors import RenderError
+from render.files import read_plain, replace_file
+from render.limits import LimitExceeded, Limits
+from render.lock.format import NewerRevision
+from render.lock.model import FORMAT_REVISION, FORMAT_VERSION, LOCK_FILE, Lock
+from render.lock.parse import UnsupportedLock, parse_lock
+
+# At the start of a line there are only the keys of a document itself.
+_FORMAT = re.compile(rb"^(version|revision): *([0-9]{1,9})\s*$", re.MULTILINE)
+_LEFTOVER = re.compile(r"\.[0-9a-f]{16}")
+_LEFTOVER_SECONDS = 60
+_DEFAULTS = Limits()
+_SUPPORTED = {b"version": FORMAT_VERSION, b"revision": FORMAT_REVISION}
+
+
+class LinkedLock(RenderError):
+    """A link in the lock's place: following it would read or overwrite something else."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} is neither read nor written", why="it is a symbolic link", next="remove the link"
+        )
+
+
+def read_lock(folder: Path, limits: Limits) -> Lock | None:
+    """Read the lock of a folder, if there is one."""
+    data = read_lock_bytes(folder, limits)
+    return None if data is None else parse_lock(data, limits, place=str(folder / LOCK_FILE))
+
+
+def read_lock_bytes(folder: Path, limits: Limits) -> bytes | None:
+    """Read the text of a folder's lock, if there is one; it may hold a merge conflict."""
+    path = folder / LOCK_FILE
+    if path.is_symlink():
+        raise LinkedLock(path)
+    if not path.exists():
+        return None
+    data = read_plain(path, limits.lock_bytes)
+    if data is None:
+        raise LimitExceeded(f"{path} is too large", "lock_bytes", limits)
+    return data
+
+
+def write_lock(folder: Path, text: str, *, limits: Limits = _DEFAULTS) -> bool:
+    """Replace the lock of a folder if its text is another one, and tell whether it was."""
+    old = read_lock_bytes(folder, limits)
+    data = text.encode()
+    if old == data:
+        return False
+    if old is not None:
+        _keep_what_is_newer(old, folder / LOCK_FILE)
+    replace_file(folder / LOCK_FILE, data)
+    _sweep(folder)
+    return True
+
+
+def _keep_what_is_newer(old: bytes, path: Path) -> None:
+    for key, digits in _FORMAT.findall(old):
+        if int(digits) > _SUPPORTED[key]:
+            raise UnsupportedLock(str(path), int(digits)) if key == b"version" else NewerRevision(int(digits))
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed runs left beside the lock; whoever writes right now needs less than a minute."""
+    for path in folder.glob(f".{LOCK_FILE}.*"):
+        with suppress(OSError):
+            if _LEFTOVER.fullmatch(path.suffix) and time.time() - path.lstat().st_mtime > _LEFTOVER_SECONDS:
+                path.unlink()

@@ -1,0 +1,153 @@
+"""Text → Lock: everything is checked before anything is used."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from render import __version__
+from render.documents import InvalidDocument, lock_rules, parse_documents
+from render.errors import InvalidInput, RenderError
+from render.limits import Limits
+from render.lock.findings import Findings, InvalidLock
+from render.lock.halves import DetailsEntry, Halves, LockEntry, read_halves
+from render.lock.model import FORMAT_VERSION, Lock, LockedPackage
+from render.names import revision_name
+from render.references import Source, is_digest
+
+_DOCUMENTS = ("Lock", "LockDetails")
+# Git writes seven of a kind at the start of a line; nothing that we write starts a line with them.
+_MARKER = re.compile(rb"^(?:<{7}|\|{7}|={7}|>{7})(?: [^\n]*)?\r?$", re.MULTILINE)
+
+
+class ConflictedLock(InvalidInput):
+    """A lock in which Git left a conflict."""
+
+    def __init__(self, place: str, line: int) -> None:
+        super().__init__(
+            f"{place} holds a merge conflict",
+            why=f"line {line}: a conflict marker",
+            next="run `xplock lock`: it reads both sides and resolves again",
+        )
+
+
+class UnsupportedLock(RenderError):
+    """A lock in a format that only a newer xplock reads."""
+
+    def __init__(self, place: str, version: int) -> None:
+        super().__init__(
+            f"{place} cannot be read by this xplock",
+            why=f"it has format version {version}; xplock {__version__} reads version {FORMAT_VERSION}",
+            next=f"use a newer xplock, one that reads version {version}",
+        )
+
+
+def parse_lock(data: bytes | str, limits: Limits, *, place: str) -> Lock:
+    """Parse a lock; whatever is wrong with it is reported at once."""
+    data = data.encode() if isinstance(data, str) else data
+    marker = _MARKER.search(data)
+    if marker:
+        raise ConflictedLock(place, data.count(b"\n", 0, marker.start()) + 1)
+    findings = Findings(limits)
+    halves = _parse(data, findings, place)
+    packages = {package.source: package for package in _join_all(halves, findings)}
+    _raise_problems(findings, data, place)
+    return Lock(packages, halves.inputs, halves.revision)
+
+
+def is_conflicted(data: bytes) -> bool:
+    """Tell whether Git left a conflict in a lock."""
+    return _MARKER.search(data) is not None
+
+
+def parse_halves(data: bytes, limits: Limits, *, place: str, lines: Sequence[int]) -> Halves:
+    """Parse both documents without comparing them; `lines` are those of the file that the text was cut from."""
+    findings = Findings(limits)
+    halves = _parse(data, findings, place, lines)
+    _raise_problems(findings, data, place, lines)
+    return halves
+
+
+def disagreement(entry: LockEntry, details: DetailsEntry) -> str:
+    """Return why two entries cannot be about the same package, or nothing."""
+    expected = revision_name(details.object_name, details.digest)
+    if entry.name != expected:
+        return f"the revision is named {entry.name}; object and digest in LockDetails make it {expected}"
+    if is_digest(entry.version) and entry.version != details.digest:
+        return f"the version is {entry.version}, the digest in LockDetails {details.digest}"
+    if details.tag is not None and not is_digest(entry.version):
+        return f"the version is {entry.version}, so LockDetails has no tag to add; it has {details.tag}"
+    return ""
+
+
+def join(entry: LockEntry, details: DetailsEntry) -> LockedPackage:
+    """Put together what both documents say of a package."""
+    return LockedPackage(
+        source=entry.source,
+        version=entry.version,
+        digest=details.digest,
+        kind=entry.kind,
+        object_name=details.object_name,
+        dependencies=entry.dependencies,
+        required_by=details.required_by,
+        root=details.root,
+        tag=details.tag,
+        objects=details.objects,
+        objects_digest=details.objects_digest,
+        family=details.family,
+        crossplane=details.crossplane,
+        fields=details.fields,
+    )
+
+
+def _parse(data: bytes, findings: Findings, place: str, lines: Sequence[int] = ()) -> Halves:
+    try:
+        documents = parse_documents(data, lock_rules(findings.limits))
+    except InvalidDocument as error:
+        line = lines[min(error.line, len(lines)) - 1] if lines else error.line
+        raise InvalidLock(place, [f"line {line}: {error.problem}"]) from None
+    _refuse_newer(documents, place)
+    if len(documents) != len(_DOCUMENTS):
+        found = f"expected two documents, Lock and LockDetails; found {len(documents)}"
+        raise InvalidLock(place, [found])
+    return read_halves(documents[0], documents[1], findings)
+
+
+def _refuse_newer(documents: list[Any], place: str) -> None:
+    for document in documents:
+        if isinstance(document, dict) and document.get("kind") == "LockDetails":
+            version = document.get("version")
+            if type(version) is int and version > FORMAT_VERSION:
+                raise UnsupportedLock(place, version)
+
+
+def _join_all(halves: Halves, findings: Findings) -> Iterator[LockedPackage]:
+    in_lock, in_details = halves.named
+    for source, entry in halves.entries.items():
+        if source not in in_details:
+            findings.complain((0, "packages", entry.index), f"{source} is missing in LockDetails")
+        elif source in halves.details:
+            problem = disagreement(entry, halves.details[source])
+            if problem:
+                findings.complain((0, "packages", entry.index), f"{source}: {problem}")
+            yield join(entry, halves.details[source])
+    for source, details in halves.details.items():
+        if source not in in_lock:
+            findings.complain((1, "packages", details.index), f"{source} is missing in Lock")
+    _find_namesakes(halves, findings)
+
+
+def _find_namesakes(halves: Halves, findings: Findings) -> None:
+    owners: dict[tuple[str, str], list[Source]] = defaultdict(list)
+    for source in sorted(halves.entries.keys() & halves.details.keys()):
+        owners[halves.entries[source].kind, halves.details[source].object_name].append(source)
+    for (kind, name), sources in owners.items():
+        for source in sources[1:]:
+            others = " and ".join(sorted(str(other) for other in sources if other != source))
+            place = (1, "packages", halves.details[source].index, "object")
+            findings.complain(place, f"the {kind} {name} is also that of {others}")
+
+
+def _raise_problems(findings: Findings, data: bytes, place: str, lines: Sequence[int] = ()) -> None:
+    if findings.problems:
+        raise InvalidLock(place, findings.described(data, _DOCUMENTS, lines))

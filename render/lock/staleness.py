@@ -1,0 +1,33 @@
+"""Whether a lock still is the answer to what is asked for."""
+
+from collections.abc import Mapping
+
+from render.errors import Differs
+from render.lock.closure import check_closure
+from render.lock.model import Lock
+
+
+class StaleLock(Differs):
+    """A lock that does not answer what is asked for now, or that contradicts itself."""
+
+    def __init__(self, place: str, why: list[str]) -> None:
+        super().__init__(
+            f"{place} is out of date", why=why, next="run `xplock lock` and commit what it writes"
+        )
+
+
+def compare_inputs(lock: Lock, record: Mapping[str, str]) -> list[str]:
+    """Return which inputs were added, removed or changed since the lock was written."""
+    locked = lock.inputs
+    return [
+        f"{name} {'was added' if name not in locked else 'was removed' if name not in record else 'changed'}"
+        for name in sorted(locked.keys() | record.keys())
+        if locked.get(name) != record.get(name)
+    ]
+
+
+def require_fresh(lock: Lock, record: Mapping[str, str], *, place: str) -> None:
+    """Refuse a lock that is stale, with every reason."""
+    why = compare_inputs(lock, record) + check_closure(lock)
+    if why:
+        raise StaleLock(place, why)

@@ -1,0 +1,48 @@
+"""What is odd about an answer, though it holds."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from render.references import Source
+from render.resolve.model import Resolution
+
+
+def notes(resolution: Resolution) -> tuple[str, ...]:
+    """Return a line for everything that a reviewer should know."""
+    return (
+        *_wrong_kinds(resolution),
+        *_completed(resolution),
+        *_lookalikes(resolution),
+        *_unreadable(resolution),
+    )
+
+
+def _wrong_kinds(resolution: Resolution) -> Iterator[str]:
+    for source, chosen in resolution.packages.items():
+        for edge in chosen.dependencies:
+            said, real = edge.dependency and edge.dependency.kind, resolution.packages[edge.source].kind
+            if said not in (None, real):
+                yield f"{source} takes {edge.source} for a {said}; it is a {real}"
+
+
+def _completed(resolution: Resolution) -> Iterator[str]:
+    for source, chosen in resolution.packages.items():
+        for edge in chosen.dependencies:
+            if edge.completed and edge.dependency:
+                yield f"{source} depends on {edge.dependency.package}, taken as {edge.source}"
+
+
+def _lookalikes(resolution: Resolution) -> Iterator[str]:
+    """Two sources with equal last components may be one package under two names, or a trap."""
+    ends: dict[tuple[str, ...], list[Source]] = defaultdict(list)
+    for source in resolution.packages:
+        ends[tuple(source.repository.split("/")[-2:])].append(source)
+    for sources in ends.values():
+        if len(sources) > 1:
+            yield f"{' and '.join(map(str, sources))} look like one package from {len(sources)} places"
+
+
+def _unreadable(resolution: Resolution) -> Iterator[str]:
+    for source, chosen in resolution.packages.items():
+        if chosen.package.unreadable:
+            yield f"{source} {chosen.candidate} has documents that Crossplane cannot read, and will not install"

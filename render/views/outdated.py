@@ -1,0 +1,193 @@
+"""Which locked packages have newer versions: within what everyone accepts, and beyond it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from render.lock.model import Lock, LockedPackage
+from render.references import Source
+from render.resolve.model import Candidate, Request
+from render.texts import visible
+from render.versions import Version, parse_candidate
+from render.views.links import Closure, Link, format_locked, locked_candidate, read_closure, root_request
+
+_HEADER = ("SOURCE", "LOCKED", "WANTED", "LATEST", "HELD BACK BY")
+_NOTHING = "-"
+_SHOWN_HOLDERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Someone who does not accept the latest version."""
+
+    # None: the user.
+    source: Source | None
+    accepts: str
+
+    def __str__(self) -> str:
+        return f"{self.source or 'you'} ({self.accepts})"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a locked package stands among the versions there are."""
+
+    package: LockedPackage
+    # None: locked by a tag that is no version, or by a digest without a known tag.
+    locked: Version | None
+    # The newest that everyone accepts, and the newest of all; the locked one where nothing is newer.
+    wanted: Version | None
+    latest: Version | None
+    holders: tuple[Holder, ...] = ()
+
+    @property
+    def newer_within(self) -> bool:
+        """Whether `xplock lock -U` may find something newer."""
+        return _is_newer(self.wanted, self.locked)
+
+    @property
+    def newer_beyond(self) -> bool:
+        """Whether something newer exists that someone does not accept."""
+        return _is_newer(self.latest, self.wanted)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether anything newer exists."""
+        return self.newer_within or self.newer_beyond
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """The user or a package, and what of another it accepts."""
+
+    holder: Holder
+    requests: Sequence[Request]
+    link: Link | None = None
+
+    def accepts(self, version: Version) -> bool:
+        candidate = Candidate(version.text, version)
+        return all(candidate.answers(request) for request in self.requests)
+
+
+def find_standings(
+    lock: Lock, tags: Mapping[Source, Iterable[str]], *, follow_families: bool = True
+) -> list[Standing]:
+    """Compare every locked package with the tags of its source."""
+    closure = read_closure(lock)
+    known = {
+        source: [v for tag in of_source if (v := parse_candidate(tag))] for source, of_source in tags.items()
+    }
+    wanted = {p.source: _wanted(closure, p, known[p.source]) for p in closure.packages}
+    majors = {
+        p.source: _family_majors(closure, p, wanted) if follow_families else {} for p in closure.packages
+    }
+    return [
+        _standing(closure, package, known[package.source], majors[package.source])
+        for package in closure.packages
+    ]
+
+
+def format_standings(standings: Iterable[Standing]) -> str:
+    """Write a table for a person; of nothing, nothing."""
+    rows = [_HEADER, *(_cells(standing) for standing in standings)]
+    if len(rows) == 1:
+        return ""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADER))]
+    padded = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "".join(f"{line.rstrip()}\n" for line in padded)
+
+
+def standings_document(standings: Iterable[Standing]) -> dict[str, Any]:
+    """Return the table as JSON values."""
+    return {"packages": [_document(standing) for standing in standings]}
+
+
+def _document(standing: Standing) -> dict[str, Any]:
+    package = standing.package
+    return {
+        "source": str(package.source),
+        "kind": package.kind,
+        "locked": package.version,
+        "tag": package.version_tag,
+        "digest": package.digest,
+        "wanted": standing.wanted.text if standing.wanted else None,
+        "latest": standing.latest.text if standing.latest else None,
+        "newerWithinConstraints": standing.newer_within,
+        "newerBeyondConstraints": standing.newer_beyond,
+        "heldBackBy": [
+            {"source": str(holder.source) if holder.source else None, "accepts": holder.accepts}
+            for holder in standing.holders
+        ],
+    }
+
+
+def _cells(standing: Standing) -> tuple[str, str, str, str, str]:
+    holders = [visible(str(holder)) for holder in standing.holders]
+    more = [f"… {len(holders) - _SHOWN_HOLDERS} more"] if len(holders) > _SHOWN_HOLDERS else []
+    return (
+        visible(str(standing.package.source)),
+        format_locked(standing.package),
+        visible(standing.wanted.text) if standing.wanted else _NOTHING,
+        visible(standing.latest.text) if standing.latest else _NOTHING,
+        ", ".join([*holders[:_SHOWN_HOLDERS], *more]),
+    )
+
+
+def _standing(
+    closure: Closure, package: LockedPackage, versions: Sequence[Version], majors: Mapping[Source, int]
+) -> Standing:
+    wanted = _wanted(closure, package, versions, set(majors.values()))
+    latest = _newest((version for version in versions if not version.is_prerelease), wanted)
+    holders = tuple(_holders(closure, package, latest, majors)) if latest and latest != wanted else ()
+    return Standing(package, locked_candidate(package).version, wanted, latest, holders)
+
+
+def _wanted(
+    closure: Closure, package: LockedPackage, versions: Iterable[Version], majors: set[int] | None = None
+) -> Version | None:
+    askers = list(_askers(closure, package))
+    accepted = [version for version in versions if all(asker.accepts(version) for asker in askers)]
+    # As the solver does: a family keeps to the major version of its members, if it has one of that.
+    followed = [version for version in accepted if version.parsed.major in (majors or ())]
+    return _newest(followed or accepted, locked_candidate(package).version)
+
+
+def _askers(closure: Closure, package: LockedPackage) -> Iterator[_Asker]:
+    request = root_request(package)
+    if request is not None:
+        yield _Asker(Holder(None, str(request)), [request])
+    for link in closure.dependants[package.source]:
+        yield _Asker(Holder(link.dependant.source, str(link)), link.requests, link)
+
+
+def _holders(
+    closure: Closure, package: LockedPackage, latest: Version, majors: Mapping[Source, int]
+) -> Iterator[Holder]:
+    for asker in _askers(closure, package):
+        major = majors.get(asker.link.dependant.source) if asker.link else None
+        if not asker.accepts(latest):
+            yield asker.holder
+        elif major not in (None, latest.parsed.major):
+            yield Holder(asker.holder.source, f"same family, v{major}")
+
+
+def _family_majors(
+    closure: Closure, package: LockedPackage, wanted: Mapping[Source, Version | None]
+) -> dict[Source, int]:
+    """Return the major versions of a family's members, if this package is what they are named for."""
+    members = [
+        link.dependant
+        for link in closure.dependants[package.source]
+        if link.dependant.family == package.source.name
+    ]
+    versions = {member.source: wanted[member.source] for member in members}
+    return {source: version.parsed.major for source, version in versions.items() if version}
+
+
+def _newest(versions: Iterable[Version], floor: Version | None) -> Version | None:
+    best = max(versions, key=lambda version: version.rank, default=None)
+    return best if _is_newer(best, floor) or floor is None else floor
+
+
+def _is_newer(one: Version | None, other: Version | None) -> bool:
+    return one is not None and other is not None and one > other

@@ -1,0 +1,180 @@
+"""The closure as a tree: from what was asked for down to what it needs, or the other way round."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from render.errors import RenderError
+from render.limits import MIB, format_bytes
+from render.lock.model import Lock, LockedPackage
+from render.references import Source
+from render.texts import visible
+from render.views.links import Closure, Link, Links, format_package, package_document, reach, read_closure
+
+_REPEATED = " (*)"
+# A chain of all the packages that a lock may hold still fits.
+_MOST_CHARACTERS = 64 * MIB
+
+
+class TreeTooLarge(RenderError):
+    """A tree that nobody could read, in which packages are repeated without end."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the tree is too large to be shown",
+            why=f"it has more than {format_bytes(_MOST_CHARACTERS)} of text",
+            next="limit it with --depth N, or leave out --no-dedupe",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TreeView:
+    """Which part of the closure is shown, and how."""
+
+    # Dependants below their dependencies.
+    inverted: bool = False
+    # The only package to start from; without it, all that were asked for, or inverted all that need nothing.
+    start: Source | None = None
+    # How many levels below the first; None: all.
+    depth: int | None = None
+    # Whether what was written out once is only named the next time.
+    dedupe: bool = True
+    constraints: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A package in its place in the tree."""
+
+    package: LockedPackage
+    depth: int = 0
+    link: Link | None = None
+    # What the lines of its parent's children start with, and whether it is the last of them.
+    indent: str = ""
+    last: bool = True
+
+    @property
+    def branch(self) -> str:
+        return "" if self.depth == 0 else f"{self.indent}{'└── ' if self.last else '├── '}"
+
+    @property
+    def inner(self) -> str:
+        return "" if self.depth == 0 else f"{self.indent}{'    ' if self.last else '│   '}"
+
+
+def format_tree(lock: Lock, view: TreeView) -> str:
+    """Write a lock as a tree for a person."""
+    closure = read_closure(lock)
+    lines, characters = [], 0
+    for line in _lines(closure, view):
+        lines.append(f"{line}\n")
+        characters += len(line)
+        if characters > _MOST_CHARACTERS:
+            raise TreeTooLarge
+    return "".join(lines)
+
+
+def tree_document(lock: Lock, view: TreeView) -> dict[str, Any]:
+    """Return the packages of a tree as JSON values: a flat list, since a closure can be deeper than JSON."""
+    closure = read_closure(lock)
+    tops = [top.source for top in _tops(closure, view)]
+    shown = reach(tops, _neighbours(closure, view), depth=view.depth)
+    return {
+        "inverted": view.inverted,
+        "tops": [str(source) for source in tops],
+        "packages": [_document(closure, package) for package in closure.packages if package.source in shown],
+    }
+
+
+def _document(closure: Closure, package: LockedPackage) -> dict[str, Any]:
+    return {
+        **package_document(closure, package),
+        "dependencies": [
+            {"source": str(link.target.source), "constraints": list(link.constraints)}
+            for link in closure.dependencies[package.source]
+        ],
+        "requiredBy": [str(link.dependant.source) for link in closure.dependants[package.source]],
+    }
+
+
+def _lines(closure: Closure, view: TreeView) -> Iterator[str]:
+    links, seen = _links(closure, view), _Seen(view)
+    # A stack of our own: closures can be deeper than Python's.
+    stack = [_Row(top) for top in reversed(_tops(closure, view))]
+    while stack:
+        row = stack.pop()
+        following = links[row.package.source]
+        repeated = bool(following) and seen.before(row)
+        yield f"{row.branch}{_text(closure, row, view)}{_REPEATED if repeated else ''}"
+        if not repeated and row.depth != view.depth:
+            seen.expand(row)
+            stack += reversed(_children(row, following, view))
+
+
+def _children(row: _Row, links: tuple[Link, ...], view: TreeView) -> list[_Row]:
+    indent, final = row.inner, len(links) - 1
+    return [
+        _Row(link.dependant if view.inverted else link.target, row.depth + 1, link, indent, i == final)
+        for i, link in enumerate(links)
+    ]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was written out before."""
+
+    view: TreeView
+    levels: dict[Source, int] = field(default_factory=dict)
+    path: list[Source] = field(default_factory=list)
+
+    def before(self, row: _Row) -> bool:
+        """Tell whether all that would follow here was written already, or would never end."""
+        level = self.levels.get(row.package.source)
+        if level is None:
+            return False
+        if self.view.dedupe:
+            # Under a limit, what was first met further down was cut sooner.
+            return self.view.depth is None or level <= row.depth
+        return level < row.depth and self.path[level] == row.package.source
+
+    def expand(self, row: _Row) -> None:
+        """Remember a package whose children come next."""
+        self.levels[row.package.source] = row.depth
+        self.path[row.depth :] = [row.package.source]
+
+
+def _text(closure: Closure, row: _Row, view: TreeView) -> str:
+    text = format_package(closure, row.package)
+    asked = None if view.inverted else row.package.root
+    constraint = str(row.link) if row.link else asked
+    return f"{text} ({visible(constraint)})" if view.constraints and constraint else text
+
+
+def _links(closure: Closure, view: TreeView) -> Links:
+    return closure.dependants if view.inverted else closure.dependencies
+
+
+def _neighbours(closure: Closure, view: TreeView) -> dict[Source, list[Source]]:
+    return {
+        source: [link.dependant.source if view.inverted else link.target.source for link in links]
+        for source, links in _links(closure, view).items()
+    }
+
+
+def _tops(closure: Closure, view: TreeView) -> list[LockedPackage]:
+    if view.start is not None:
+        return [package for package in closure.packages if package.source == view.start]
+    needs_nothing = (package for package in closure.packages if not closure.dependencies[package.source])
+    tops = list(needs_nothing) if view.inverted else closure.roots
+    return [*tops, *_left_over(closure, view, tops)]
+
+
+def _left_over(closure: Closure, view: TreeView, tops: Iterable[LockedPackage]) -> Iterator[LockedPackage]:
+    """Yield packages that nothing leads to, so that every package is in the tree."""
+    neighbours = _neighbours(closure, view)
+    reached = reach((top.source for top in tops), neighbours)
+    entered = {source for following in neighbours.values() for source in following}
+    for package in sorted(closure.packages, key=lambda package: package.source in entered):
+        if package.source not in reached:
+            yield package
+            reached |= reach([package.source], neighbours)

@@ -1,0 +1,81 @@
+"""Shells complete commands, options and their values."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SECONDS = 60
+
+
+def completions(line: str) -> list[str]:
+    """Return what bash is offered for the last word of a line."""
+    words = line.split(" ")
+    environ = {
+        **os.environ,
+        "_XPLOCK_COMPLETE": "bash_complete",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "render"], env=environ, capture_output=True, text=True, timeout=SECONDS
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return [offer.partition(",")[2] for offer in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("xplock ", ["package", "completion"]),
+        ("xplock pa", ["package"]),
+        ("xplock package ", ["build", "push", "inspect"]),
+        ("xplock package in", ["inspect"]),
+        ("xplock package inspect --ob", ["--objects"]),
+        ("xplock package inspect x -o ", ["text", "json"]),
+        ("xplock package build x --pl", ["--platform"]),
+        ("xplock completion z", ["zsh"]),
+        ("xplock --ver", ["--verbose", "--version"]),
+        ("xplock nope ", []),
+    ],
+)
+def test_the_last_word_is_completed(line: str, expected: list[str]) -> None:
+    assert completions(line) == expected
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_asks_us_for_completions(shell: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "render", "completion", shell], capture_output=True, text=True, timeout=SECONDS
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"_XPLOCK_COMPLETE={shell}_complete" in done.stdout
+    if shutil.which(shell):
+        checked = subprocess.run([shell, "-n"], input=done.stdout, capture_output=True, text=True)
+        assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_bash_completes_with_the_script(tmp_path: Path) -> None:
+    program = tmp_path / "xplock"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m render "$@"\n')
+    program.chmod(0o700)
+    script = """
+eval "$(xplock completion bash)"
+COMP_WORDS=(xplock package bu); COMP_CWORD=2
+_xplock_completion xplock
+echo "${COMPREPLY[@]}"
+"""
+
+    done = subprocess.run(
+        ["bash", "--norc", "-c", script],
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+
+    assert (done.stdout.strip(), done.stderr) == ("build", "")

@@ -1,0 +1,208 @@
+"""A lock's text: the whole file, the same bytes every time, mergeable by Git."""
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+from rig.locks import digest, lock, package, source
+
+from render.lock.format import NewerRevision, format_lock
+from render.lock.model import FORMAT_REVISION, Lock, LockedDependency
+from render.packages import Kind
+
+EXPECTED = """\
+# Written by xplock. Edit what you ask for, not this file, and run `xplock lock`.
+apiVersion: pkg.crossplane.io/v1beta1
+kind: Lock
+metadata:
+  name: lock
+  annotations:
+    argocd.argoproj.io/hook: Skip
+    config.kubernetes.io/local-config: "true"
+packages:
+- apiVersion: pkg.crossplane.io/v1
+  kind: Configuration
+  name: platform-1a0a00000000
+  source: xpkg.example.org/acme/platform
+  version: v1.0.0
+  dependencies:
+  - package: xpkg.example.org/acme/provider-net
+    apiVersion: pkg.crossplane.io/v1
+    kind: Provider
+    constraints: ">=v0.4.0"
+  - package: acme/provider-store
+    type: Provider
+    constraints: "1.10"
+- apiVersion: pkg.crossplane.io/v1
+  kind: Provider
+  name: acme-provider-net-ecc25c121431
+  source: xpkg.example.org/acme/provider-net
+  version: sha256:ecc25c121431dfc7058754427f97c034ecde26d4aafa0da16d258090e0443904
+  dependencies: []
+- apiVersion: pkg.crossplane.io/v1
+  kind: Provider
+  name: acme-provider-store-1a10a3000000
+  source: xpkg.example.org/acme/provider-store
+  version: v1.10.3
+  dependencies: []
+---
+apiVersion: xplock.dev/v1alpha1
+kind: LockDetails
+metadata:
+  name: lock
+  annotations:
+    argocd.argoproj.io/hook: Skip
+    config.kubernetes.io/local-config: "true"
+version: 1
+revision: 0
+inputs:
+  root Configuration/platform: sha256:aa00000000000000000000000000000000000000000000000000000000000000
+  settings pin: sha256:bb00000000000000000000000000000000000000000000000000000000000000
+packages:
+- source: xpkg.example.org/acme/platform
+  object: platform
+  root: v1.0.0
+  objects:
+    Composition: 2
+    CompositeResourceDefinition: 1
+  objectsDigest: sha256:cc00000000000000000000000000000000000000000000000000000000000000
+  crossplane: ">=v1.20.0-0"
+  fields:
+    metadata:
+      labels:
+        on: "true"
+        team: shop
+    spec:
+      packagePullSecrets:
+      - name: pull
+      revisionHistoryLimit: 3
+  digest: sha256:1a0a000000000000000000000000000000000000000000000000000000000000
+- source: xpkg.example.org/acme/provider-net
+  object: acme-provider-net
+  tag: v0.4.2
+  requiredBy:
+  - xpkg.example.org/acme/platform
+  - xpkg.example.org/acme/provider-store
+  digest: sha256:ecc25c121431dfc7058754427f97c034ecde26d4aafa0da16d258090e0443904
+- source: xpkg.example.org/acme/provider-store
+  object: acme-provider-store
+  requiredBy:
+  - xpkg.example.org/acme/platform
+  family: provider-family-store
+  digest: sha256:1a10a30000000000000000000000000000000000000000000000000000000000
+"""
+
+
+def example() -> Lock:
+    platform = package(
+        "platform v1.0.0",
+        "provider-net >=v0.4.0",
+        kind=Kind.CONFIGURATION,
+        object_name="platform",
+        root="v1.0.0",
+        objects={"Composition": 2, "CompositeResourceDefinition": 1},
+        objects_digest=digest("cc"),
+        crossplane=">=v1.20.0-0",
+        fields={
+            "spec": {"revisionHistoryLimit": 3, "packagePullSecrets": [{"name": "pull"}]},
+            "metadata": {"labels": {"team": "shop", "on": "true"}},
+        },
+    )
+    older_form = LockedDependency("acme/provider-store", "1.10", "Provider")
+    net = package(
+        "provider-net sha256:ecc25c121431dfc7058754427f97c034ecde26d4aafa0da16d258090e0443904",
+        tag="v0.4.2",
+        required_by=(str(source("provider-store")), str(source("platform"))),
+    )
+    store = package(
+        "provider-store v1.10.3", required_by=(str(source("platform")),), family="provider-family-store"
+    )
+    packages = [store, net, replace(platform, dependencies=(*platform.dependencies, older_form))]
+    inputs = {"settings pin": digest("bb"), "root Configuration/platform": digest("aa")}
+    return Lock({item.source: item for item in packages}, inputs)
+
+
+def test_the_whole_file() -> None:
+    text = format_lock(example())
+
+    # "on" is a truth value to some readers, also as a key; kinds sort by their letters.
+    expected = EXPECTED.replace("        on:", '        "on":').replace(
+        "    Composition: 2\n    CompositeResourceDefinition: 1\n",
+        "    CompositeResourceDefinition: 1\n    Composition: 2\n",
+    )
+    assert text == expected
+
+
+def test_an_empty_lock_says_so() -> None:
+    lines = format_lock(Lock()).splitlines()
+
+    assert lines.count("packages: []") == 2
+    assert "inputs: {}" in lines
+
+
+def test_the_first_document_is_what_the_crd_of_crossplane_admits() -> None:
+    document = next(yaml.safe_load_all(format_lock(example())))
+
+    assert set(document) == {"apiVersion", "kind", "metadata", "packages"}
+    for entry in document["packages"]:
+        assert set(entry) == {"apiVersion", "kind", "name", "source", "version", "dependencies"}
+        for dependency in entry["dependencies"]:
+            assert {"package", "constraints"} <= set(dependency)
+            assert {key for key in dependency if key not in ("package", "constraints")} in (
+                {"apiVersion", "kind"},
+                {"type"},
+            )
+
+
+def test_order_in_memory_does_not_show_in_the_text() -> None:
+    made = example()
+    turned = Lock(dict(reversed(made.packages.items())), dict(reversed(made.inputs.items())))
+
+    assert format_lock(turned) == format_lock(made)
+
+
+def test_the_text_is_the_same_under_every_hash_seed() -> None:
+    script = (
+        "from tests.lock.test_format import example\n"
+        "from render.lock.format import format_lock\n"
+        "print(format_lock(example()), end='')"
+    )
+    root = Path(__file__).parents[2]
+
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": f"{root}:{root / 'tests'}"},
+            cwd=root,
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "4242")
+    }
+
+    assert texts == {format_lock(example()).encode()}
+
+
+def test_a_lock_of_a_newer_revision_is_not_written() -> None:
+    newer = Lock(revision=FORMAT_REVISION + 1)
+
+    with pytest.raises(NewerRevision, match="not written") as caught:
+        format_lock(newer)
+
+    assert caught.value.exit_code == 1
+
+
+def test_two_thousand_packages_take_well_under_half_a_second() -> None:
+    names = [f"provider-{i:04}" for i in range(2_000)]
+    large = lock([package(f"{name} v1.0.{i}", *[f"{other} >=v1" for other in names[:5]]) for i, name in enumerate(names)])
+
+    start = time.process_time()
+    text = format_lock(large)
+
+    assert len(text.splitlines()) > 40_000
+    assert time.process_time() - start < 0.5

@@ -1,0 +1,76 @@
+"""Which sources a folder answers for, and which their registry."""
+
+from typing import IO
+
+import pytest
+
+from render.references import Digest, Reference, Source
+from render.registry.manifests import Content, Descriptor
+from render.registry.routes import Offline, Routes, covers
+
+_DIGEST = Digest("sha256:" + 64 * "0")
+
+
+class Named:
+    """Answers everything with its own name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def tags(self, source: Source) -> tuple[str, ...]:  # noqa: ARG002
+        return (self.name,)
+
+    def content(self, reference: Reference) -> Content:
+        raise LookupError(f"{self.name} was asked for {reference}")
+
+    def blob(self, source: Source, descriptor: Descriptor) -> IO[bytes]:  # noqa: ARG002
+        raise LookupError(f"{self.name} was asked for a blob of {source}")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "covered"),
+    [
+        ("", True),
+        ("r.example", True),
+        ("r.example/", True),
+        ("r.example/acme", True),
+        ("r.example/acme/app", True),
+        ("r.example/acme/app/", True),
+        ("r.example/acme/app/more", False),
+        ("r.example/acme/ap", False),
+        ("r.exampl", False),
+        ("r.example:5000", False),
+        ("acme", False),
+    ],
+)
+def test_a_prefix_ends_where_a_path_component_ends(prefix: str, covered: bool) -> None:
+    assert covers(prefix, Source("r.example", "acme/app")) == covered
+
+
+def test_the_longest_fitting_prefix_answers() -> None:
+    layouts = [(name, Named(name)) for name in ("r.example", "r.example/acme/app", "r.example/acme")]
+    routes = Routes(layouts, Named("registry"))
+
+    answers = [
+        routes.tags(Source("r.example", name))[0] for name in ("acme/app", "acme/other", "acme-2/app", "x")
+    ]
+
+    assert answers == ["r.example/acme/app", "r.example/acme", "r.example", "r.example"]
+
+
+def test_every_question_about_a_source_goes_to_the_same_place() -> None:
+    routes = Routes([("r.example/acme", Named("layout"))], Named("registry"))
+    source = Source("r.example", "acme/app")
+
+    with pytest.raises(LookupError, match=r"layout was asked for r.example/acme/app:v1"):
+        routes.content(Reference(source, "v1"))
+    with pytest.raises(LookupError, match="layout was asked for a blob"):
+        routes.blob(source, Descriptor("", _DIGEST, 1))
+    assert routes.tags(Source("other.example", "acme/app")) == ("registry",)
+
+
+def test_without_registries_a_source_that_no_folder_has_is_an_error_that_names_it() -> None:
+    routes = Routes([("r.example/acme", Named("layout"))], None)
+
+    with pytest.raises(Offline, match=r"r.example/other/app is not at hand"):
+        routes.tags(Source("r.example", "other/app"))
