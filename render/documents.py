@@ -311,7 +311,8 @@ class _Open:
 
     def _take_merged(self, event: Any, value: Any) -> None:
         mappings = value if isinstance(value, list) else [value]
-        if not all(isinstance(mapping, dict) for mapping in mappings):
+        by_alias = isinstance(event, yaml.AliasEvent) and isinstance(value, list)
+        if by_alias or not all(isinstance(mapping, dict) for mapping in mappings):
             raise InvalidDocument("<< takes a mapping or a list of mappings", _line(event))
         if self._rules.only is None:
             self._merged += [(mapping, _line(event)) for mapping in mappings]

@@ -21,6 +21,8 @@ _SET = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 _OPTIONS = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false")
 # git-check-ref-format(1), and the suffixes of gitrevisions(7); no text that could be an option.
 _REVISION = re.compile(r"(?!-)[^\x00-\x20\x7f:?*\[\\]{1,255}")
+_DEFAULTS = Limits()
+_NO_NAMES = ("", ".", "..")
 _PLAIN_FILES = ("100644", "100755", "100664")
 
 
@@ -45,7 +47,7 @@ class UnknownRevision(InvalidInput):
         super().__init__(f"{revision} is not a revision", why=why, next="name a branch, a tag or a commit")
 
 
-def read_at(folder: Path, revision: str, name: str, limits: Limits) -> bytes | None:
+def read_at(folder: Path, revision: str, name: str, *, limits: Limits = _DEFAULTS) -> bytes | None:
     """Return a file of a folder as it was at a revision, or nothing if it was not there."""
     found = _find(folder, revision, name, limits)
     if found is None:
@@ -58,7 +60,7 @@ def read_at(folder: Path, revision: str, name: str, limits: Limits) -> bytes | N
     return _run(folder, ["cat-file", "blob", blob], limits)
 
 
-def has_at_head(folder: Path, name: str, limits: Limits) -> bool:
+def has_at_head(folder: Path, name: str, *, limits: Limits = _DEFAULTS) -> bool:
     """Tell whether the current commit holds a file in this folder; outside of a repository none does."""
     if not _in_repository(folder):
         return False
@@ -68,7 +70,7 @@ def has_at_head(folder: Path, name: str, limits: Limits) -> bool:
 def _find(folder: Path, revision: str, name: str, limits: Limits) -> tuple[str, int] | None:
     """Return the object that holds a file at a revision, and its size."""
     commit = _find_commit(folder, revision, limits)
-    if commit is None or name != Path(name).name:
+    if commit is None or name in _NO_NAMES or "/" in name:
         return None
     listed = _run(folder, ["ls-tree", "-l", "-z", commit, "--", name], limits).decode(errors="replace")
     mode, _, blob, size = (listed.partition("\t")[0].split() or ["", "", "", ""])[:4]

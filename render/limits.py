@@ -76,7 +76,7 @@ class Limits:
     attempts_unanswered: int = 5
     failures_in_a_row: int = 20
     parallel: int = 8
-    parallel_per_host: int = 4
+    parallel_per_host: int = 8
 
     # Disk
     cache_bytes: int = 1 * GIB

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from rig.ecosystem import (
+    Built,
     Ecosystem,
     PackageVersion,
+    build_all,
     fill_layout,
     fill_registry,
     on_one_registry,
@@ -18,10 +20,10 @@ from rig.registry import RunningRegistry
 
 from render.connect import open_world
 from render.limits import Limits
-from render.packages import Metadata, PackagedObject
+from render.packages import Metadata, Package
 from render.references import PartialSource, Reference, parse_dependency_source
 from render.registry.layout import Layout
-from render.xpkg.catalog import Catalog, Package
+from render.xpkg.catalog import Catalog
 from render.xpkg.metadata import parse_project
 
 LIMITS = Limits()
@@ -41,6 +43,12 @@ class NoFacts:
 def ecosystem() -> Ecosystem:
     """All of it."""
     return read_ecosystem()
+
+
+@pytest.fixture(scope="module")
+def built(ecosystem: Ecosystem, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """All of it, built once."""
+    return build_all(ecosystem.versions, tmp_path_factory.mktemp("scratch"))
 
 
 def check_metadata(found: Metadata, version: PackageVersion) -> None:
@@ -122,8 +130,8 @@ def test_every_project_file_says_what_its_package_says(ecosystem: Ecosystem) -> 
     assert len(projects) == 213
 
 
-def test_every_version_comes_back_from_a_layout(ecosystem: Ecosystem, tmp_path: Path) -> None:
-    fill_layout(tmp_path / "layout", tmp_path / "scratch", ecosystem.versions)
+def test_every_version_comes_back_from_a_layout(ecosystem: Ecosystem, built: Built, tmp_path: Path) -> None:
+    fill_layout(tmp_path / "layout", built)
     layout = Layout(tmp_path / "layout", LIMITS)
     catalog = Catalog(layout, NoFacts(), LIMITS)
     digests = {reference: entry.digest for reference, entry in layout.images()}
@@ -133,16 +141,16 @@ def test_every_version_comes_back_from_a_layout(ecosystem: Ecosystem, tmp_path: 
         found = catalog.package(replace(version.reference, digest=digests[version.reference]))
 
         check_package(found, version)
-        assert found.digest == digests[version.reference]
+        assert found.digest == built[version.reference].digest
 
 
 def test_every_version_comes_back_from_a_real_registry(
-    ecosystem: Ecosystem, open_registry: RunningRegistry, tmp_path: Path
+    ecosystem: Ecosystem, built: Built, open_registry: RunningRegistry, tmp_path: Path
 ) -> None:
     host = open_registry.host
     environ = {"XPLOCK_PLAIN_HTTP": host, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     outside = open_world(environ, warn=no_warning, trace=lambda _: None)
-    pushed = fill_registry(outside.pusher, host, tmp_path / "scratch", ecosystem)
+    fill_registry(host, outside.pusher, built)
     images = outside.images()
     catalog = Catalog(images, NoFacts(), LIMITS)
 
@@ -155,7 +163,7 @@ def test_every_version_comes_back_from_a_real_registry(
 
     for version, found in zip(ecosystem.versions, packages, strict=True):
         check_package(found, version)
-        assert found.digest == pushed[version.reference]
+        assert found.digest == built[version.reference].digest
     for versions in ecosystem.by_source().values():
         tags = images.tags(on_one_registry(host, versions[0].reference.source))
         assert set(tags) == {version.tag for version in versions}

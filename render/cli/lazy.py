@@ -1,9 +1,12 @@
 """A group whose commands are imported when they are called: no command pays for another's imports."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class UnknownCommand(click.UsageError):
@@ -37,6 +40,18 @@ class LazyGroup(click.Group):
         """List the commands from their summaries, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in self._lazy.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Offer commands by their summaries, without importing them, and options."""
+        # Only a shell that completes pays for it.
+        from click.shell_completion import CompletionItem
+
+        offers = [
+            CompletionItem(name, help=summary)
+            for name, (_, summary) in self._lazy.items()
+            if name.startswith(incomplete)
+        ]
+        return offers + super(click.Group, self).shell_complete(ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -23,7 +23,13 @@ class Output:
 
     def result(self, text: str) -> None:
         """Write the result of the command."""
-        sys.stdout.write(text)
+        with _written():
+            sys.stdout.write(text)
+
+    def finish(self) -> None:
+        """Make sure that all of the result has been written."""
+        with _written():
+            sys.stdout.flush()
 
     def result_json(self, document: Any) -> None:
         """Write the result for a program."""
@@ -112,6 +118,24 @@ class Progress:
         """One thing is done."""
         if self.bar is not None:
             self.bar.advance(self.task)
+
+
+def drop_stdout() -> None:
+    """Let go of what could not be written; at the end Python would try once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def _written() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        drop_stdout()
+        raise RenderError(
+            "the result cannot be written", why=(error.strerror or "").lower(), next="check where stdout goes"
+        ) from None
 
 
 def _coloured(text: str, colour: str) -> str:

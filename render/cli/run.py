@@ -4,11 +4,11 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 
 import click
 
-from render.cli.output import Output
+from render.cli.output import Output, drop_stdout
 from render.cli.root import COMPLETE_VARIABLE, xplock
 from render.errors import RenderError
 
@@ -22,7 +22,7 @@ def run(arguments: Sequence[str]) -> int:
     output = Output()
     try:
         _invoke(arguments, output)
-        sys.stdout.flush()
+        output.finish()
     except RenderError as error:
         output.error(error)
         return error.exit_code
@@ -40,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
         return _INTERRUPTED
     except BrokenPipeError:
         # The reader has seen enough, as in `xplock … | head`.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_stdout()
         return 0
     except Exception:
         traceback.print_exc()
@@ -77,6 +77,8 @@ def _uncapped(text: str) -> str:
 
 
 def _speak_utf8() -> None:
+    # A shell can start us without them.
+    sys.stdout, sys.stderr = sys.stdout or StringIO(), sys.stderr or StringIO()
     # The same bytes in every locale; what cannot be encoded is written out.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

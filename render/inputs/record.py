@@ -29,5 +29,5 @@ def _root_value(root: Root) -> dict[str, object]:
         "request": [constraint.text if constraint else None, root.request.tag, root.request.digest],
         "name": root.name,
         "kind": root.kind,
-
+        "fields": root.fields,
     }

@@ -132,7 +132,8 @@ def _check_top(top: Fields, value: Mapping[str, Any], kind: Kind) -> None:
 
 def _parse_name(described: Fields) -> str:
     name = described.text("name")
-    if not re.fullmatch(OBJECT_NAME, name):
+    # A name of another type was complained about already.
+    if described.get("name") in (None, name) and not re.fullmatch(OBJECT_NAME, name):
         found = f"found {name!r}" if name else "it is missing"
         described.complain("name", f"expected {OBJECT_NAME_MEANING}; {found}")
     return name

@@ -72,10 +72,10 @@ E = TypeVar("E", LockEntry, DetailsEntry)
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """Both documents; whether they agree is another question."""
+    """Both documents; whether they agree, and hold each source once, is another question."""
 
-    entries: Mapping[Source, LockEntry]
-    details: Mapping[Source, DetailsEntry]
+    entries: tuple[LockEntry, ...]
+    details: tuple[DetailsEntry, ...]
     inputs: Mapping[str, str]
     revision: int
     # Every source that a document names, also those whose package has a problem.
@@ -124,22 +124,19 @@ def _read_inputs(details: Node) -> dict[str, str]:
 
 def _read_packages(
     document: Node, read: Callable[[Node, Source], E], findings: Findings
-) -> tuple[dict[Source, E], frozenset[Source]]:
+) -> tuple[tuple[E, ...], frozenset[Source]]:
     nodes, limits = document.nodes("packages"), findings.limits
     if len(nodes) > limits.packages:
         raise LimitExceeded("a lock holds too many packages", "packages", limits, found=f"{len(nodes):,}")
-    found: dict[Source, E] = {}
+    found: list[E] = []
     named: set[Source] = set()
     for node in nodes:
         problems = len(findings.problems)
-        source = _read_source(node)
-        value = read(node, source)
-        if source in named:
-            node.complain(f"{source} stands here a second time", "source")
-        named.add(source)
+        value = read(node, _read_source(node))
+        named.add(value.source)
         if len(findings.problems) == problems:
-            found[source] = value
-    return found, frozenset(named - {_NO_SOURCE})
+            found.append(value)
+    return tuple(found), frozenset(named - {_NO_SOURCE})
 
 
 def _read_source(node: Node) -> Source:

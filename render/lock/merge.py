@@ -4,14 +4,15 @@ Of both sides are kept: every package with its pin and its object name. Still to
 packages that are leaving, pins of earlier versions, recorded moves and stale entries.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
 from render.errors import Unsatisfiable
 from render.limits import Limits
 from render.lock.findings import InvalidLock
-from render.lock.halves import Halves
+from render.lock.halves import DetailsEntry, E, LockEntry
 from render.lock.model import Lock, LockedPackage
 from render.lock.parse import disagreement, join, parse_halves
 from render.references import Source
@@ -57,25 +58,16 @@ class _Side:
 
 
 def merge_sides(data: bytes, limits: Limits, *, place: str) -> MergedLock:
-    """Read both sides of a lock with conflict markers."""
-    ours, theirs = [
-        parse_halves(side.data, limits, place=place, lines=side.lines) for side in _split(data, place)
-    ]
-    _check_names(ours, theirs, place)
-    packages: dict[Source, LockedPackage] = {}
-    notes: list[str] = []
-    lost: list[str] = []
-    for source in sorted(_sources(ours) | _sources(theirs), key=str):
-        found = list(_candidates(source, ours, theirs))
-        if found:
-            packages[source] = max(found, key=_rank)
-            notes += _note(found, packages[source])
-        else:
-            lost.append(f"{source}: one side dropped it, and of the other's entry only half is left")
-    if lost:
-        raise ContradictingLocks(place, lost)
-    inputs = {**theirs.inputs, **ours.inputs}
-    return MergedLock(Lock(packages, inputs, max(ours.revision, theirs.revision)), tuple(notes))
+    """Read both sides of a lock with conflict markers; without any, what Git made of both by itself."""
+    sides = [parse_halves(side.data, limits, place=place, lines=side.lines) for side in _split(data, place)]
+    entries = _by_source(entry for side in sides for entry in side.entries)
+    details = _by_source(entry for side in sides for entry in side.details)
+    found = {source: _candidates(entries[source], details[source]) for source in {**entries, **details}}
+    _refuse_contradictions(found, details, place)
+    packages = {source: max(found[source], key=_rank) for source in sorted(found, key=str)}
+    notes = [note for source, chosen in packages.items() for note in _note(found[source], chosen)]
+    inputs = {**sides[1].inputs, **sides[0].inputs}
+    return MergedLock(Lock(packages, inputs, max(side.revision for side in sides)), tuple(notes))
 
 
 def _split(data: bytes, place: str) -> tuple[_Side, _Side]:
@@ -100,27 +92,34 @@ def _split(data: bytes, place: str) -> tuple[_Side, _Side]:
     return ours, theirs
 
 
-def _check_names(ours: Halves, theirs: Halves, place: str) -> None:
-    contradictions = [
-        f"{source} is the object {here.object_name} on one side and {there.object_name} on the other"
-        for source, here in sorted(ours.details.items(), key=str)
-        if (there := theirs.details.get(source)) and there.object_name != here.object_name
+def _by_source(entries: Iterable[E]) -> dict[Source, list[E]]:
+    found: dict[Source, list[E]] = defaultdict(list)
+    for entry in entries:
+        found[entry.source].append(entry)
+    return found
+
+
+def _candidates(entries: Iterable[LockEntry], details: Iterable[DetailsEntry]) -> list[LockedPackage]:
+    # Git may have merged one document and left a conflict in the other, so that one side's halves differ.
+    pairs = product(entries, details)
+    return [join(entry, more) for entry, more in pairs if not disagreement(entry, more)]
+
+
+def _refuse_contradictions(
+    found: Mapping[Source, list[LockedPackage]], details: Mapping[Source, list[DetailsEntry]], place: str
+) -> None:
+    names = {source: sorted({more.object_name for more in details[source]}) for source in details}
+    why = [
+        f"{source} is the object {' and also '.join(names[source])}" for source in names if names[source][1:]
     ]
-    if contradictions:
-        raise ContradictingLocks(place, contradictions)
-
-
-def _sources(side: Halves) -> set[Source]:
-    return {*side.entries, *side.details}
-
-
-def _candidates(source: Source, ours: Halves, theirs: Halves) -> Iterator[LockedPackage]:
-    """Yield what a source is locked to; Git may have merged one document and left a conflict in the other."""
-    entries = [side.entries[source] for side in (ours, theirs) if source in side.entries]
-    details = [side.details[source] for side in (ours, theirs) if source in side.details]
-    for entry, more in product(entries, details):
-        if not disagreement(entry, more):
-            yield join(entry, more)
+    # A half alone tells either no version or no name.
+    why += [
+        f"{source}: what Git left of its two entries does not fit together"
+        for source in found
+        if not found[source] and not names.get(source, [])[1:]
+    ]
+    if why:
+        raise ContradictingLocks(place, sorted(why))
 
 
 def _rank(package: LockedPackage) -> tuple[bool, Precedence, str]:

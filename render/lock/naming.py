@@ -7,7 +7,7 @@ from render.errors import Unsatisfiable
 from render.names import object_name
 from render.references import Source
 from render.resolve.model import Resolution
-from render.resolve.rules import moves_lines
+from render.resolve.rules import moves_lines, older_first, wanted_by
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
@@ -56,24 +56,10 @@ def _check_taken(resolution: Resolution, names: Mapping[Source, str]) -> None:
         if other != source:
             raise NameTaken(
                 f"two packages would be one {chosen.kind} named {names[source]}",
-                why=[_wanted_by(resolution, each) for each in (other, source)],
+                why=[wanted_by(resolution, each) for each in (other, source)],
                 next=[
                     "if one of them is the other's successor, say so in xplock.yaml:",
-                    *moves_lines(*_older_first(resolution, other, source)),
+                    *moves_lines(*older_first(resolution, other, source)),
                     "if both are needed, give one of them a name of its own in a manifest",
                 ],
             )
-
-
-def _wanted_by(resolution: Resolution, source: Source) -> str:
-    edges = resolution.edges_to(source)
-    wanted = sorted({f"{edge.dependant or 'you'} ({edge.request})" for edge in edges})
-    return f"{source} {resolution.packages[source].candidate} is wanted by {', '.join(wanted)}"
-
-
-def _older_first(resolution: Resolution, one: Source, other: Source) -> tuple[Source, Source]:
-    """Guess which one was left behind: the one whose newest version is lower."""
-    versions = [resolution.packages[source].candidate.version for source in (one, other)]
-    if versions[0] and versions[1] and versions[1] < versions[0]:
-        return other, one
-    return one, other

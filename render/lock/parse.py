@@ -1,8 +1,7 @@
 """Text → Lock: everything is checked before anything is used."""
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from render import __version__
@@ -10,7 +9,7 @@ from render.documents import InvalidDocument, lock_rules, parse_documents
 from render.errors import InvalidInput, RenderError
 from render.limits import Limits
 from render.lock.findings import Findings, InvalidLock
-from render.lock.halves import DetailsEntry, Halves, LockEntry, read_halves
+from render.lock.halves import DetailsEntry, E, Halves, LockEntry, read_halves
 from render.lock.model import FORMAT_VERSION, Lock, LockedPackage
 from render.names import revision_name
 from render.references import Source, is_digest
@@ -122,30 +121,43 @@ def _refuse_newer(documents: list[Any], place: str) -> None:
 
 
 def _join_all(halves: Halves, findings: Findings) -> Iterator[LockedPackage]:
+    entries = _by_source(halves.entries, 0, findings)
+    details = _by_source(halves.details, 1, findings)
     in_lock, in_details = halves.named
-    for source, entry in halves.entries.items():
+    for source, entry in entries.items():
         if source not in in_details:
             findings.complain((0, "packages", entry.index), f"{source} is missing in LockDetails")
-        elif source in halves.details:
-            problem = disagreement(entry, halves.details[source])
+        elif source in details:
+            problem = disagreement(entry, details[source])
             if problem:
                 findings.complain((0, "packages", entry.index), f"{source}: {problem}")
-            yield join(entry, halves.details[source])
-    for source, details in halves.details.items():
+            yield join(entry, details[source])
+    for source, more in details.items():
         if source not in in_lock:
-            findings.complain((1, "packages", details.index), f"{source} is missing in Lock")
-    _find_namesakes(halves, findings)
+            findings.complain((1, "packages", more.index), f"{source} is missing in Lock")
+    _find_namesakes(entries, details, findings)
 
 
-def _find_namesakes(halves: Halves, findings: Findings) -> None:
-    owners: dict[tuple[str, str], list[Source]] = defaultdict(list)
-    for source in sorted(halves.entries.keys() & halves.details.keys()):
-        owners[halves.entries[source].kind, halves.details[source].object_name].append(source)
-    for (kind, name), sources in owners.items():
-        for source in sources[1:]:
-            others = " and ".join(sorted(str(other) for other in sources if other != source))
-            place = (1, "packages", halves.details[source].index, "object")
-            findings.complain(place, f"the {kind} {name} is also that of {others}")
+def _by_source(entries: Iterable[E], document: int, findings: Findings) -> dict[Source, E]:
+    found: dict[Source, E] = {}
+    for entry in entries:
+        if entry.source in found:
+            place = (document, "packages", entry.index, "source")
+            findings.complain(place, f"{entry.source} stands here a second time")
+        found[entry.source] = entry
+    return found
+
+
+def _find_namesakes(
+    entries: Mapping[Source, LockEntry], details: Mapping[Source, DetailsEntry], findings: Findings
+) -> None:
+    owners: dict[tuple[str, str], Source] = {}
+    for source in sorted(entries.keys() & details.keys(), key=str):
+        kind, name = entries[source].kind, details[source].object_name
+        other = owners.setdefault((kind, name), source)
+        if other != source:
+            place = (1, "packages", details[source].index, "object")
+            findings.complain(place, f"the {kind} {name} is also that of {other}")
 
 
 def _raise_problems(findings: Findings, data: bytes, place: str, lines: Sequence[int] = ()) -> None:

@@ -42,7 +42,8 @@ def parse_upgrade(texts: Sequence[str], lock: Lock, *, everything: bool) -> Upgr
 
 def find_source(text: str, lock: Lock) -> Source:
     """Return the locked source that a text names, in full or by its last components."""
-    found = [source for source in lock.packages if f"/{source}".endswith(f"/{text}")]
+    full = [source for source in lock.packages if str(source) == text]
+    found = full or [source for source in lock.packages if f"/{source}".endswith(f"/{text}")]
     if len(found) == 1:
         return found[0]
     known = sorted(map(str, found or lock.packages))
@@ -68,9 +69,9 @@ def kept_candidates(lock: Lock, upgrade: Upgrade) -> tuple[dict[Source, Candidat
 def pinned_digests(lock: Lock, kept: Mapping[Source, Candidate]) -> dict[Reference, Digest]:
     """Return the bytes behind the tags that stay."""
     return {
-        candidate.reference(source): lock.packages[source].digest
+        Reference(source, candidate.tag): lock.packages[source].digest
         for source, candidate in kept.items()
-        if candidate.digest is None
+        if candidate.tag is not None
     }
 
 
@@ -82,7 +83,7 @@ def _candidate(package: LockedPackage) -> Candidate:
 
 def _parse_version(text: str) -> Request:
     version = parse_candidate(text)
-    return Request(tag=text) if version else Request(parse_constraint(text))
+    return Request(tag=text) if version else Request.of(parse_constraint(text))
 
 
 def _nearest(text: str, known: Sequence[str]) -> list[str]:

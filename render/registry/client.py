@@ -157,18 +157,19 @@ class RegistryClient:
             answer = self._transport.ask(request)
             if answer.status == 200:
                 return answer
+            # Read at once, since whatever comes next may fail.
+            message = visible(without_secrets(_error_message(answer.read()), sent))
             refusals += answer.status == 401
             wanted = answer.headers.get("www-authenticate", "")
             again = answer.status == 401 and refusals < _REFUSALS
             if not again or not self._authenticator.take_challenge(source, host, wanted, sent):
-                raise self._failure(source, path, host, answer, sent)
-            answer.body.close()
+                raise self._failure(source, path, answer.status, message)
 
-    def _failure(self, source: Source, path: str, host: str, answer: Answer, sent: str | None) -> RenderError:
-        message = visible(without_secrets(_error_message(answer.read()), sent))
-        if answer.status in (401, 403):
-            return self._authenticator.denied(source, host, answer.status, message)
-        if answer.status == 404:
+    def _failure(self, source: Source, path: str, status: int, message: str) -> RenderError:
+        host, _ = api_address(source)
+        if status in (401, 403):
+            return self._authenticator.denied(source, host, status, message)
+        if status == 404:
             kind, _, name = path.partition("?")[0].partition("/")
             what = f"{source} does not exist" if kind == "tags" else f"{source} has no {_KINDS[kind]} {name}"
             return NotFound(
@@ -178,7 +179,7 @@ class RegistryClient:
             )
         return RegistryUnreachable(
             f"{host} gave no usable answer for {source}",
-            why=f"it answered with status {answer.status}" + (f": {message}" if message else ""),
+            why=f"it answered with status {status}" + (f": {message}" if message else ""),
             next="try again later, or ask whoever runs the registry",
         )
 

@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import IO, Any
-from urllib.parse import SplitResult, urljoin
+from urllib.parse import SplitResult
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # missing in its stubs
 
 import oras.container
@@ -15,7 +15,7 @@ from requests.adapters import HTTPAdapter
 
 from render.errors import RenderError
 from render.references import Source
-from render.registry.addresses import RequestRefused, api_address, host_of, is_private, split_url
+from render.registry.addresses import RequestRefused, api_address, follow_url, host_of, is_private, split_url
 from render.registry.connections import read_proxies, tls_context
 from render.registry.manifests import Content, Descriptor
 from render.registry.settings import RegistrySettings
@@ -140,7 +140,7 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
             raise _refusal(self._host, f"an upload to {container.api_prefix}", r)
         location = r.headers.get("Location", "")
         # Distribution spec, "Pushing blobs": it may be relative.
-        return urljoin(r.url, location) if location else ""
+        return follow_url(r.url, location).geturl() if location else ""
 
     def _authorization(self, url: str) -> dict[str, str]:
         parts = split_url(url)

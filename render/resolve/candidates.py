@@ -39,9 +39,13 @@ class Universe:
         """Return the candidates in a set, highest first."""
         return [self.candidates[i] for i in reversed(range(len(self.candidates))) if bits & bit(i)]
 
-    def index(self, candidate: Candidate) -> int | None:
-        """Return where a candidate of an earlier run stands now, if it is still there."""
-        return next((i for i, here in enumerate(self.candidates) if here == candidate), None)
+    def index(self, candidate: Candidate, allowed: Bits) -> int | None:
+        """Return where a candidate of an earlier run stands now, if it is among the allowed ones."""
+        there = [(i, here) for i, here in enumerate(self.candidates) if allowed & bit(i)]
+        same = [i for i, here in there if here == candidate]
+        # What was locked by its digest may be had by its tag now.
+        tagged = [i for i, here in there if here.tag is not None and here.tag == candidate.tag]
+        return next(iter([*same, *tagged]), None)
 
 
 def bit(index: int) -> Bits:

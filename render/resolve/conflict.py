@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from render.errors import RenderError, Unsatisfiable
 from render.references import Source
 from render.resolve.candidates import ANYTHING, Universe
-from render.resolve.model import Edge
+from render.resolve.model import Candidate, Edge
 from render.resolve.solver import Fact, Incompatibility
 
 _SHOWN_VERSIONS = 6
@@ -61,6 +61,7 @@ def explain(
     why = [
         *_accepted(about),
         _existing(there),
+        *_untagged(about, there),
         *(fact.problem for fact in facts if fact.problem),
         *_accepted(others),
     ]
@@ -112,15 +113,28 @@ def _accepted(facts: Sequence[Fact]) -> Iterator[str]:
             edge = members[0].edge
             yield f"you ask for {source} {request}" + (f" ({edge.place})" if edge and edge.place else "")
         else:
-            versions = [str(fact.candidate) for fact in members]
+            tried = [fact.candidate for fact in members if fact.candidate]
+            versions = [str(candidate) for candidate in sorted(tried, key=_rank, reverse=True)]
             yield f"{dependant} {_some(versions)} accepts {source} {request}"
 
 
 def _existing(there: Universe) -> str:
     if there.problem:
         return there.problem
-    versions = [str(candidate) for candidate in reversed(there.candidates) if candidate.version]
+    versions = [candidate.version.text for candidate in reversed(there.candidates) if candidate.version]
     return f"it has {_some(versions)}" if versions else "it has no version that could be installed"
+
+
+def _untagged(about: Sequence[Fact], there: Universe) -> Iterator[str]:
+    """Yield a line for each digest that has no version, where somebody wants to know its version."""
+    if any(fact.edge and not fact.edge.request.exact for fact in about):
+        for candidate in there.candidates:
+            if candidate.digest and not candidate.version:
+                yield f"no version carries {candidate.digest}, so no constraint accepts it"
+
+
+def _rank(candidate: Candidate) -> tuple[bool, object]:
+    return (True, candidate.version.rank) if candidate.version else (False, str(candidate))
 
 
 def _some(versions: Sequence[str]) -> str:

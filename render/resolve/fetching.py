@@ -6,11 +6,13 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, TypeVar
 
+from render.errors import RenderError
 from render.limits import Limits
 from render.packages import Package
 from render.references import Digest, Reference, Source
-from render.resolve.candidates import Universe, highest, make_universe
-from render.resolve.model import Candidate, Catalog, Edge, Request, Wanted
+from render.resolve.candidates import highest, make_universe
+from render.resolve.model import Candidate, Catalog, Edge, Wanted
+from render.versions import parse_candidate
 
 Answer = TypeVar("Answer")
 
@@ -51,7 +53,7 @@ class Fetcher:
         return self._package(source, candidate).result()
 
     def digests(self, source: Source, tags: tuple[str, ...]) -> dict[Digest, str]:
-        """Return which of these tags carries which digest."""
+        """Return which of these tags carries which digest; of several, the last."""
         asked = [(tag, self._package(source, Candidate(tag))) for tag in tags]
         return {future.result().digest: tag for tag, future in asked}
 
@@ -61,28 +63,46 @@ class Fetcher:
             if edge.source in self._guessed:
                 return
             self._guessed.add(edge.source)
-        self._tags(edge.source).add_done_callback(lambda done: self._guess(edge, done))
+        tags = self._tags(edge.source)
+        known = self._known_beforehand(edge)
+        if known is not None:
+            self._guess(edge.source, known)
+        else:
+            tags.add_done_callback(lambda done: self._guess_highest(edge, done))
 
-    def _guess(self, edge: Edge, done: "Future[tuple[str, ...]]") -> None:
+    def _known_beforehand(self, edge: Edge) -> Candidate | None:
+        """Return what will answer a dependency, if that can be told without a list of tags."""
+        preferred = self._preferred.get(edge.source)
+        if preferred is not None and preferred.answers(edge.request):
+            return preferred
+        request = edge.request
+        if request.exact:
+            return Candidate(request.tag, digest=request.digest)
+        # Most dependencies name one version in full; then the list of tags need not be waited for.
+        version = parse_candidate(request.constraint.text) if request.constraint else None
+        return Candidate(version.text) if version else None
+
+    def _guess_highest(self, edge: Edge, done: "Future[tuple[str, ...]]") -> None:
         if done.cancelled() or done.exception():
             return
-        universe = make_universe(done.result(), [edge.request] if edge.request.exact else [], {})
-        candidate = self._likely(universe, edge.source, edge.request)
-        if candidate is not None:
-            found = self._package(edge.source, candidate)
-            found.add_done_callback(lambda future: self._expect_dependencies(edge.source, future))
+        universe = make_universe(done.result(), (), {})
+        bits = universe.answering(edge.request)
+        if bits:
+            self._guess(edge.source, universe.candidates[highest(bits)])
 
-    def _likely(self, universe: Universe, source: Source, request: Request) -> Candidate | None:
-        preferred = self._preferred.get(source)
-        if preferred is not None and preferred.answers(request):
-            return preferred
-        bits = universe.answering(request)
-        return universe.candidates[highest(bits)] if bits else None
+    def _guess(self, source: Source, candidate: Candidate) -> None:
+        found = self._package(source, candidate)
+        found.add_done_callback(lambda future: self._expect_dependencies(source, future))
 
     def _expect_dependencies(self, source: Source, found: "Future[Package]") -> None:
         if found.cancelled() or found.exception():
             return
-        for edge in self._edges(source, found.result()):
+        try:
+            edges = self._edges(source, found.result())
+        except RenderError:
+            # It is only a guess; if the search gets here, it meets the same error.
+            return
+        for edge in edges:
             self.expect(edge)
 
     def _tags(self, source: Source) -> "Future[tuple[str, ...]]":

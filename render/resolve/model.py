@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Protocol
 
 from render.constraints import ANY, Constraint
@@ -116,15 +117,16 @@ class Resolution:
     packages: Mapping[Source, Chosen]
     roots: tuple[Root, ...]
     notes: tuple[str, ...] = ()
+    _edges: dict[Source, list[Edge]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def edges_to(self, source: Source) -> list[Edge]:
         """Return everyone who depends on a package."""
-        asked = [
-            Edge(root.source, root.request, None, root.place) for root in self.roots if root.source == source
-        ]
-        return asked + [
-            edge for chosen in self.packages.values() for edge in chosen.dependencies if edge.source == source
-        ]
+        if not self._edges:
+            asked = [Edge(root.source, root.request, None, root.place) for root in self.roots]
+            dependencies = [chosen.dependencies for chosen in self.packages.values()]
+            for edge in chain(asked, *dependencies):
+                self._edges.setdefault(edge.source, []).append(edge)
+        return list(self._edges.get(source, ()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from render.resolve.edges import dependency_edges
 from render.resolve.fetching import Fetcher
 from render.resolve.model import Chosen, Edge, Request, Resolution, Wanted
 from render.resolve.solver import USER, Fact, Incompatibility
+from render.versions import highest_first, parse_candidate
 
 
 class NewDigest(Exception):
@@ -26,17 +27,22 @@ class Question:
         self._exact: dict[Source, set[Request]] = {}
         self._ranges: set[Source] = set()
         # Which candidates belong to the family that a source is the head of.
-        self._members: dict[Source, list[tuple[Source, int]]] = {}
+        self._members: dict[Source, set[tuple[Source, int]]] = {}
+        # The major versions that the members of a family had in each answer so far.
+        self._expected: list[dict[Source, set[int]]] = [{}]
         for edge in [*self.roots(), *self._asked()]:
             self._note(edge)
 
     def roots(self) -> list[Edge]:
         """Return what the user asks for."""
-        return [Edge(root.source, root.request, None, root.place) for root in self._wanted.roots]
+        # Sorted, since of two wishes that cannot both have their newest version the first one gets it.
+        roots = sorted(self._wanted.roots, key=lambda root: (root.source, root.place))
+        return [Edge(root.source, root.request, None, root.place) for root in roots]
 
     def _asked(self) -> list[Edge]:
         return [
-            Edge(source, request, None, "the command line") for source, request in self._wanted.asked.items()
+            Edge(source, request, None, "the command line")
+            for source, request in sorted(self._wanted.asked.items(), key=lambda item: item[0])
         ]
 
     def requirements(self) -> list[Incompatibility]:
@@ -62,8 +68,8 @@ class Question:
         if self._wanted.crossplane and crossplane and not crossplane.accepts(self._wanted.crossplane):
             problem = f"{source} {candidate} needs Crossplane {crossplane.text}, and yours is {self._wanted.crossplane}"
             return [Incompatibility({source: bit(index)}, Fact(candidate=candidate, problem=problem))]
-        self._note_member(source, index, package)
         edges = self._edges(source, package)
+        self._note_member(source, index, package, edges)
         for edge in edges:
             self._fetcher.expect(edge)
         renewed = [edge for edge in edges if self._note(edge)]
@@ -79,12 +85,31 @@ class Question:
         """Return the locked candidate while it fits, else the highest, of a family's major version if it has one."""
         universe = self.universe(source)
         preferred = self._wanted.preferred.get(source)
-        kept = universe.index(preferred) if preferred else None
-        if kept is not None and allowed & bit(kept):
+        kept = universe.index(preferred, allowed) if preferred else None
+        if kept is not None:
             return kept
         if self._wanted.follow_families:
             allowed = self._following(source, allowed, chosen) or allowed
         return highest(allowed)
+
+    def expect_families(self, chosen: Mapping[Source, int]) -> bool:
+        """Note what the members of each family are in an answer; tell whether another search may follow them better.
+
+        A family can come up before its members do, and then there is nothing yet to follow.
+        """
+        if not self._wanted.follow_families:
+            return False
+        families = {family: self._majors(family, chosen) for family in self._members if family in chosen}
+        strays = {
+            family: majors
+            for family, majors in families.items()
+            if majors and not self._following(family, bit(chosen[family]), chosen)
+        }
+        expected = {**self._expected[-1], **strays}
+        if expected in self._expected:
+            return False
+        self._expected.append(expected)
+        return True
 
     def resolution(self, chosen: Mapping[Source, int]) -> Resolution:
         """Return the answer in full."""
@@ -126,25 +151,31 @@ class Question:
     def _carriers(self, source: Source, tags: Sequence[str], exact: set[Request]) -> dict[Digest, str]:
         told = {request.digest: request.tag for request in exact if request.digest and request.tag}
         unknown = {request.digest for request in exact if request.digest} - told.keys()
-        if not unknown or source not in self._ranges:
+        if not unknown:
             return told
-        # Somebody wants a digest and somebody else a range: then it matters which version the digest is.
-        return {**self._fetcher.digests(source, tuple(tags)), **told}
+        # Somebody wants a digest and somebody else a tag or a range: then it matters which version the digest is.
+        # A release is looked at last, as the better name; signatures and the like are tags too, and no packages.
+        ranked = highest_first(version for tag in tags if (version := parse_candidate(tag)))
+        versions = [version.text for version in reversed(ranked)] if source in self._ranges else []
+        named = sorted({request.tag for request in exact if request.tag and not request.digest} - {*versions})
+        return {**self._fetcher.digests(source, (*named, *versions)), **told}
 
-    def _note_member(self, member: Source, index: int, package: Package) -> None:
-        family = package.metadata.family
-        for dependency in package.metadata.dependencies if family else ():
-            if isinstance(dependency.source, Source) and dependency.source.name == family:
-                self._members.setdefault(dependency.source, []).append((member, index))
+    def _note_member(self, member: Source, index: int, package: Package, edges: Sequence[Edge]) -> None:
+        for edge in edges:
+            if edge.source.name == package.metadata.family:
+                self._members.setdefault(edge.source, set()).add((member, index))
 
     def _following(self, source: Source, allowed: Bits, chosen: Mapping[Source, int]) -> Bits:
         """Return the candidates whose major version the members of this family have."""
-        members = [(m, index) for m, index in self._members.get(source, []) if chosen.get(m) == index]
-        versions = [self.universe(member).candidates[index].version for member, index in members]
-        majors = {version.parsed.major for version in versions if version}
+        majors = self._majors(source, chosen) or self._expected[-1].get(source)
         fitting = (
             bit(i)
             for i, candidate in enumerate(self.universe(source).candidates)
-            if candidate.version and candidate.version.parsed.major in majors
+            if majors and candidate.version and candidate.version.parsed.major in majors
         )
-        return allowed & sum(fitting) if majors else 0
+        return allowed & sum(fitting)
+
+    def _majors(self, family: Source, chosen: Mapping[Source, int]) -> set[int]:
+        members = [member for member, index in self._members.get(family, ()) if chosen.get(member) == index]
+        versions = [self.universe(member).candidates[chosen[member]].version for member in members]
+        return {version.parsed.major for version in versions if version}

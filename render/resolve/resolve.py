@@ -35,16 +35,18 @@ def resolve(wanted: Wanted, catalog: Catalog, limits: Limits) -> Resolution:
             facts = leaves(unsolvable.cause)
             raise explain(facts, question.universe, _helpful_edits(wanted, fetcher, facts, limits)) from None
         resolution = question.resolution(chosen)
-    check_answer(resolution, wanted)
+        check_answer(resolution, wanted, question.universe)
     return resolution
 
 
 def _search(question: Question, limits: Limits) -> dict[Source, int]:
     while True:
         try:
-            return Solver(question, limits).solve()
+            chosen = Solver(question, limits).solve()
         except NewDigest:
             continue
+        if not question.expect_families(chosen):
+            return chosen
 
 
 def _helpful_edits(
@@ -58,9 +60,11 @@ def _helpful_edits(
 
 def _try_edit(wanted: Wanted, fetcher: Fetcher, root: Root, limits: Limits) -> Suggestion | None:
     others = tuple(replace(other, request=Request()) if other == root else other for other in wanted.roots)
-    question = Question(replace(wanted, roots=others), fetcher)
+    edited = replace(wanted, roots=others)
+    question = Question(edited, fetcher)
     try:
         chosen = _search(question, replace(limits, solver_rounds=min(limits.solver_rounds, _EDIT_ROUNDS)))
+        check_answer(question.resolution(chosen), edited, question.universe)
     except (Unsolvable, RenderError):
         return None
     candidate = question.universe(root.source).candidates[chosen[root.source]]

@@ -1,11 +1,12 @@
 """What a whole answer has to keep besides versions: no cycles, one owner for every object, families in one place."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from render.errors import Unsatisfiable
 from render.packages import Kind, PackagedObject
 from render.references import Source
+from render.resolve.candidates import Universe
 from render.resolve.model import Chosen, Resolution, Wanted
 
 # Kinds that a cluster has once, whoever brings them. A managed resource definition becomes the CRD of its name.
@@ -36,13 +37,13 @@ class LostVersion(Unsatisfiable):
     exit_code = 1
 
 
-def check_answer(resolution: Resolution, wanted: Wanted) -> None:
+def check_answer(resolution: Resolution, wanted: Wanted, universe: Callable[[Source], Universe]) -> None:
     """Raise for the first rule that an answer breaks."""
     _check_cycles(resolution.packages)
-    _check_owners(resolution.packages)
+    _check_owners(resolution)
     _check_families(resolution.packages)
     if not wanted.allow_lower:
-        _check_lost(resolution, wanted)
+        _check_lost(resolution, wanted, universe)
 
 
 def _check_cycles(packages: Mapping[Source, Chosen]) -> None:
@@ -50,17 +51,20 @@ def _check_cycles(packages: Mapping[Source, Chosen]) -> None:
     for start in packages:
         # Depth first with a stack of our own: closures can be deeper than Python's.
         path: list[Source] = []
+        entered: set[Source] = set()
         stack: list[tuple[Source, bool]] = [(start, True)]
         while stack:
             source, entering = stack.pop()
             if not entering:
-                done.add(path.pop())
+                entered.remove(path.pop())
+                done.add(source)
                 continue
-            if source in path:
+            if source in entered:
                 raise _cycle(path[path.index(source) :])
             if source in done:
                 continue
             path.append(source)
+            entered.add(source)
             stack.append((source, False))
             stack += [(edge.source, True) for edge in reversed(packages[source].dependencies)]
 
@@ -76,9 +80,9 @@ def _cycle(members: list[Source]) -> CyclicDependencies:
     )
 
 
-def _check_owners(packages: Mapping[Source, Chosen]) -> None:
+def _check_owners(resolution: Resolution) -> None:
     owners: dict[tuple[str, str, str], list[Source]] = defaultdict(list)
-    for source, chosen in packages.items():
+    for source, chosen in resolution.packages.items():
         if chosen.kind is not Kind.FUNCTION:
             for identity in {_identity(item) for item in chosen.package.objects if item.kind in _OWNED}:
                 owners[identity].append(source)
@@ -87,7 +91,7 @@ def _check_owners(packages: Mapping[Source, Chosen]) -> None:
         if len(sources) > 1:
             shared[tuple(sorted(sources))].append(f"{kind} {name}")
     if shared:
-        raise _shared(packages, min(shared), sorted(shared[min(shared)]))
+        raise _shared(resolution, min(shared), sorted(shared[min(shared)]))
 
 
 def _identity(item: PackagedObject) -> tuple[str, str, str]:
@@ -96,22 +100,17 @@ def _identity(item: PackagedObject) -> tuple[str, str, str]:
     return group, kind, item.name
 
 
-def _shared(
-    packages: Mapping[Source, Chosen], sources: tuple[Source, ...], objects: list[str]
-) -> SharedObjects:
+def _shared(resolution: Resolution, sources: tuple[Source, ...], objects: list[str]) -> SharedObjects:
     more = f" and {len(objects) - _SHOWN} more" if len(objects) > _SHOWN else ""
     return SharedObjects(
         f"{len(sources)} packages bring the same objects",
         why=[
-            f"both install {', '.join(objects[:_SHOWN])}{more}",
-            *(
-                f"{source} {packages[source].candidate} is needed by {_needed_by(packages, source)}"
-                for source in sources
-            ),
+            f"each of them installs {', '.join(objects[:_SHOWN])}{more}",
+            *(wanted_by(resolution, source) for source in sources),
         ],
         next=[
             "if one of them is the other's successor, say so in xplock.yaml:",
-            *moves_lines(sources[0], sources[1]),
+            *moves_lines(*older_first(resolution, sources[0], sources[1])),
         ],
     )
 
@@ -121,13 +120,19 @@ def moves_lines(old: Source, new: Source) -> list[str]:
     return ["  moves:", f"    - from: {old}", f"      to: {new}"]
 
 
-def _needed_by(packages: Mapping[Source, Chosen], source: Source) -> str:
-    dependants = sorted(
-        str(dependant)
-        for dependant, chosen in packages.items()
-        if any(edge.source == source for edge in chosen.dependencies)
-    )
-    return ", ".join(dependants) or "you"
+def wanted_by(resolution: Resolution, source: Source) -> str:
+    """Return a line about who wants a package, and which versions of it."""
+    edges = resolution.edges_to(source)
+    wanted = sorted({f"{edge.dependant or 'you'} ({edge.request})" for edge in edges})
+    return f"{source} {resolution.packages[source].candidate} is wanted by {', '.join(wanted)}"
+
+
+def older_first(resolution: Resolution, one: Source, other: Source) -> tuple[Source, Source]:
+    """Guess which one was left behind: the one whose newest version is lower."""
+    versions = [resolution.packages[source].candidate.version for source in (one, other)]
+    if versions[0] and versions[1] and versions[1] < versions[0]:
+        return other, one
+    return one, other
 
 
 def _check_families(packages: Mapping[Source, Chosen]) -> None:
@@ -151,15 +156,17 @@ def _check_families(packages: Mapping[Source, Chosen]) -> None:
             )
 
 
-def _check_lost(resolution: Resolution, wanted: Wanted) -> None:
+def _check_lost(resolution: Resolution, wanted: Wanted, universe: Callable[[Source], Universe]) -> None:
     for source, chosen in resolution.packages.items():
         before = wanted.preferred.get(source) or wanted.released.get(source)
         if before is None or before.version is None or chosen.candidate.version is None:
             continue
-        asked = source in wanted.asked
-        lower = chosen.candidate.version < before.version
+        if source in wanted.asked or chosen.candidate.version >= before.version:
+            continue
+        # What is still offered was not taken for a reason: what it depends on does not suit everyone.
+        offered = any(here.tag == before.tag for here in universe(source).candidates)
         fits = all(before.answers(edge.request) for edge in resolution.edges_to(source))
-        if lower and fits and not asked:
+        if fits and not offered:
             raise LostVersion(
                 f"{source} would go back from {before} to {chosen.candidate}",
                 why=f"{before} still suits everyone, but its registry no longer offers it",

@@ -106,6 +106,8 @@ class Solver:
         """Return the index of one candidate for every source that is needed, or raise Unsolvable."""
         give_up_at = time.thread_time() + self._limits.solver_seconds
         self._learn(Incompatibility({USER: ABSENT}))
+        # The user comes first: else a wish that nothing answers would do away with the user, not with itself.
+        self._propagate(USER)
         for incompatibility in self._question.requirements():
             self._learn(incompatibility)
         changed: Source | None = USER

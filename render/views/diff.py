@@ -106,7 +106,10 @@ def _signed(before: Sequence[str], after: Sequence[str]) -> list[str]:
 def _package_document(package: DiffedPackage) -> dict[str, Any]:
     return {
         "source": package.source,
-        **{name: list(texts) if name in _LISTS else ", ".join(texts) for name, texts in package.aspects.items()},
+        **{
+            name: list(texts) if name in _LISTS else ", ".join(texts)
+            for name, texts in package.aspects.items()
+        },
     }
 
 

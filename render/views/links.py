@@ -144,7 +144,8 @@ def reach(
     tops: Iterable[Source], steps: Mapping[Source, Iterable[Source]], *, depth: int | None = None
 ) -> set[Source]:
     """Return everything within a number of steps from some sources, those included."""
-    found, level = set(tops), set(tops)
+    found = set(tops)
+    level = set(found)
     while level and depth != 0:
         level = {following for source in level for following in steps[source]} - found
         found |= level

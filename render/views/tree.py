@@ -147,7 +147,10 @@ def _text(closure: Closure, row: _Row, view: TreeView) -> str:
     text = format_package(closure, row.package)
     asked = None if view.inverted else row.package.root
     constraint = str(row.link) if row.link else asked
-    return f"{text} ({visible(constraint)})" if view.constraints and constraint else text
+    if not view.constraints or constraint is None:
+        return text
+    # With its word in front, since "*" alone would look like a package shown before.
+    return f"{text} ({'requires' if view.inverted else 'required'}: {visible(constraint)})"
 
 
 def _links(closure: Closure, view: TreeView) -> Links:

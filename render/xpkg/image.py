@@ -162,7 +162,8 @@ class _Seen:
             return False
         # Crossplane's library hides the name from here on, in this layer too.
         self._names[name] = whiteout or not entry.directory
-        self._files_here.add(name)
+        if not whiteout:
+            self._files_here.add(name)
         return not whiteout
 
     def take(self, entry: Entry, content: Iterator[bytes], *, flattened: bool) -> Iterator[bytes]:

@@ -10,20 +10,20 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import click
 import pytest
 from rig.packages import CONFIGURATION, PROVIDER, an_object, build_file, write_files
 from rig.server import RecordingServer, answer, silence
 
 from render import __version__
+from render.cli.package import package
+from render.cli.root import xplock as root
 from render.cli.run import run
 
-COMMANDS: list[list[str]] = [
+COMMANDS = [
     [],
-    ["package"],
-    ["package", "build"],
-    ["package", "push"],
-    ["package", "inspect"],
-    ["completion"],
+    *([name] for name in root.list_commands(click.Context(root))),
+    *(["package", name] for name in package.list_commands(click.Context(package))),
 ]
 SECONDS = 60
 
@@ -72,7 +72,7 @@ def test_help_says_what_a_command_does_and_gives_an_example(
     assert code == 0
     assert shown.err == ""
     assert shown.out.startswith(f"Usage: {' '.join(['xplock', *command])} ")
-    assert re.search(r"^  [A-Z][^\n]+\.", shown.out, re.MULTILINE)
+    assert re.search(r"^  [A-Z].+\.$", shown.out, re.MULTILINE | re.DOTALL)
     assert re.search(r"  Examples?: .*xplock " + " ".join(command), shown.out)
     assert max(len(line) for line in shown.out.splitlines()) <= 100
 
@@ -216,6 +216,18 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path, objects: int,
     assert done.stdout.splitlines()[-1] == "0"
 
 
+@pytest.mark.parametrize("objects", [1, 5000])
+def test_a_full_disk_is_told(tmp_path: Path, objects: int) -> None:
+    script = (
+        f"{sys.executable} -m render package inspect --objects {a_package(tmp_path, objects)} > /dev/full"
+    )
+
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=SECONDS)
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: the result cannot be written\n  why:  no space left on device\n")
+
+
 def test_a_closed_stdout_is_no_reason_to_crash(tmp_path: Path) -> None:
     script = f"{sys.executable} -m render package inspect {a_package(tmp_path)} >&-"
 
@@ -316,12 +328,14 @@ def test_quiet_and_verbose_change_stderr_only(tmp_path: Path) -> None:
 
 def test_verbose_tells_every_request_and_no_secret(tmp_path: Path) -> None:
     with RecordingServer(answer(404)) as server:
-        environ = {"XPLOCK_PLAIN_HTTP": server.host}
+        host = server.host
 
-        done = xplock("-v", "package", "inspect", f"{server.host}/a:v1", environ=environ, folder=tmp_path)
+        done = xplock(
+            "-v", "package", "inspect", f"{host}/a:v1", environ={"XPLOCK_PLAIN_HTTP": host}, folder=tmp_path
+        )
 
     assert done.returncode == 1
-    assert f"GET http://{server.host}/v2/a/manifests/v1: 404\n".encode() in done.stderr
+    assert f"GET http://{host}/v2/a/manifests/v1: 404\n".encode() in done.stderr
 
 
 HEAVY = {"click", "yaml", "urllib3", "requests", "oras", "git", "jinja2", "rich", "semver", "resolvelib"}

@@ -196,6 +196,12 @@ def test_what_fetches_or_runs_something_is_refused_with_its_place(
     assert len(problems) == 1
 
 
+def test_a_chart_is_refused_with_the_reason(tmp_path: Path) -> None:
+    (problem,) = check_kustomizations(write(tmp_path, "helmCharts: [{name: x}]"), Limits())
+
+    assert problem == "kustomization.yaml: helmCharts: charts are not inflated, since that runs helm"
+
+
 def test_what_stays_inside_is_allowed(tmp_path: Path) -> None:
     folder = write(
         tmp_path,

@@ -148,6 +148,12 @@ def test_a_range_excludes_a_tag_and_a_digest(package: str) -> None:
     )
 
 
+def test_a_name_that_is_no_text_is_one_problem() -> None:
+    (problem,) = problems_of(provider(metadata={"name": True}))
+
+    assert problem == "a.yaml: metadata.name: expected text, found true or false; write it in quotes"
+
+
 def test_all_problems_of_a_manifest_come_at_once() -> None:
     problems = problems_of(provider("x", metadata={"name": "A"}, colour="red"))
 

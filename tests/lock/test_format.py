@@ -68,14 +68,14 @@ packages:
   object: platform
   root: v1.0.0
   objects:
-    Composition: 2
     CompositeResourceDefinition: 1
+    Composition: 2
   objectsDigest: sha256:cc00000000000000000000000000000000000000000000000000000000000000
   crossplane: ">=v1.20.0-0"
   fields:
     metadata:
       labels:
-        on: "true"
+        "on": "true"
         team: shop
     spec:
       packagePullSecrets:
@@ -128,14 +128,7 @@ def example() -> Lock:
 
 
 def test_the_whole_file() -> None:
-    text = format_lock(example())
-
-    # "on" is a truth value to some readers, also as a key; kinds sort by their letters.
-    expected = EXPECTED.replace("        on:", '        "on":').replace(
-        "    Composition: 2\n    CompositeResourceDefinition: 1\n",
-        "    CompositeResourceDefinition: 1\n    Composition: 2\n",
-    )
-    assert text == expected
+    assert format_lock(example()) == EXPECTED
 
 
 def test_an_empty_lock_says_so() -> None:
@@ -161,7 +154,7 @@ def test_the_first_document_is_what_the_crd_of_crossplane_admits() -> None:
 
 def test_order_in_memory_does_not_show_in_the_text() -> None:
     made = example()
-    turned = Lock(dict(reversed(made.packages.items())), dict(reversed(made.inputs.items())))
+    turned = Lock(dict(reversed([*made.packages.items()])), dict(reversed([*made.inputs.items()])))
 
     assert format_lock(turned) == format_lock(made)
 
@@ -199,7 +192,12 @@ def test_a_lock_of_a_newer_revision_is_not_written() -> None:
 
 def test_two_thousand_packages_take_well_under_half_a_second() -> None:
     names = [f"provider-{i:04}" for i in range(2_000)]
-    large = lock([package(f"{name} v1.0.{i}", *[f"{other} >=v1" for other in names[:5]]) for i, name in enumerate(names)])
+    large = lock(
+        [
+            package(f"{name} v1.0.{i}", *[f"{other} >=v1" for other in names[:5]])
+            for i, name in enumerate(names)
+        ]
+    )
 
     start = time.process_time()
     text = format_lock(large)

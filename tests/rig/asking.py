@@ -10,10 +10,14 @@ import sys
 import tarfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+import pytest
+
+from render.cli.run import run
 from render.limits import Limits
 from render.references import Digest, Reference, Source, parse_reference
 from render.registry.cache import Cache
@@ -207,7 +211,25 @@ class Outcome:
 
 
 def run_command(*arguments: str, environ: Mapping[str, str] | None = None) -> Outcome:
-    """Run xplock as its users do; without settings of its own it caches nothing."""
+    """Run xplock in this process, which spares its start; unless told otherwise it caches nothing."""
+    stdout, stderr = io.TextIOWrapper(io.BytesIO()), io.TextIOWrapper(io.BytesIO())
+    with (
+        pytest.MonkeyPatch.context() as environment,
+        redirect_stdout(stdout),
+        redirect_stderr(stderr),
+    ):
+        for name, text in {"XPLOCK_CACHE_DIR": "", **(environ or {})}.items():
+            environment.setenv(name, text)
+        code = run(arguments)
+    texts = []
+    for stream in (stdout, stderr):
+        stream.flush()
+        texts.append(stream.detach().getvalue().decode())
+    return Outcome(code, *texts)
+
+
+def start_command(*arguments: str, environ: Mapping[str, str] | None = None) -> Outcome:
+    """Run xplock as its users do, in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "render", *arguments],
         env={**os.environ, "XPLOCK_CACHE_DIR": "", **(environ or {})},

@@ -15,23 +15,18 @@ from dataclasses import dataclass, field
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from render.limits import Limits
 from render.packages import Kind
 from render.references import PartialSource, Reference, Source, parse_dependency_source
-from render.registry.manifests import (
-    OCI_MANIFEST,
-    Content,
-    Descriptor,
-    Index,
-    digest_of,
-    format_index,
-)
+from render.registry.manifests import OCI_MANIFEST, Content, Descriptor, Index, digest_of, format_index
 from render.xpkg.build import build_package
 from render.xpkg.packing import PackedImage
 from render.xpkg.publish import Target
 from rig.packages import an_object, write_files
+
+Built: TypeAlias = Mapping[Reference, PackedImage]
 
 DATA = Path(__file__).parent.parent / "data/ecosystem.json"
 
@@ -101,8 +96,7 @@ class PackageVersion:
 
     def build(self, folder: Path) -> PackedImage:
         """Build it in a folder, which may hold another version's files."""
-        for stale in ("objects.yaml",):
-            (folder / stale).unlink(missing_ok=True)
+        (folder / "objects.yaml").unlink(missing_ok=True)
         return build_package(write_files(folder, self.files), Limits()).image
 
 
@@ -151,45 +145,47 @@ def on_one_registry(host: str, source: Source) -> Source:
     return Source(host, f"{source.registry}/{source.repository}")
 
 
-def fill_layout(folder: Path, scratch: Path, versions: Iterable[PackageVersion]) -> None:
-    """Write an OCI layout of these versions in one go; adding one by one would write its index as often."""
+def build_all(versions: Iterable[PackageVersion], scratch: Path) -> Built:
+    """Build versions, one after the other, in a folder of their own."""
+    return {version.reference: version.build(scratch) for version in versions}
+
+
+def fill_layout(folder: Path, built: Built) -> None:
+    """Write an OCI layout of packages in one go; adding one by one would write its index as often."""
     blobs = folder / "blobs/sha256"
     blobs.mkdir(parents=True)
     entries = []
-    for version in versions:
-        image = version.build(scratch)
+    for reference, image in built.items():
         for data in (image.data, image.config, *image.layers):
             (blobs / digest_of(data).removeprefix("sha256:")).write_bytes(data)
-        annotations = {"org.opencontainers.image.ref.name": str(version.reference)}
+        annotations = {"org.opencontainers.image.ref.name": str(reference)}
         entries.append(Descriptor(OCI_MANIFEST, image.digest, len(image.data), annotations))
     (folder / "index.json").write_bytes(format_index(Index(tuple(entries))))
     (folder / "oci-layout").write_text('{"imageLayoutVersion":"1.0.0"}')
 
 
-def fill_registry(
-    pusher: Callable[[Source], Target], host: str, scratch: Path, ecosystem: Ecosystem
-) -> dict[Reference, str]:
-    """Push everything to one registry, some repositories at a time, and return the digests by serving reference."""
+def fill_registry(host: str, pusher: Callable[[Source], Target], built: Built) -> None:
+    """Push packages to one registry, several repositories at a time."""
+    repositories: dict[Source, dict[str, PackedImage]] = {}
+    for reference, image in built.items():
+        source = on_one_registry(host, reference.source)
+        repositories.setdefault(source, {})[reference.tag or ""] = image
 
-    def push_all(job: tuple[int, list[PackageVersion]]) -> dict[Reference, str]:
-        number, versions = job
-        target = pusher(on_one_registry(host, versions[0].reference.source))
-        return {version.reference: _push(target, version, scratch / str(number)) for version in versions}
+    def push_repository(source: Source) -> None:
+        target = pusher(source)
+        for tag, image in repositories[source].items():
+            _push(target, tag, image)
 
-    digests: dict[Reference, str] = {}
     with ThreadPoolExecutor(_PUSHERS) as pool:
-        for done in pool.map(push_all, enumerate(ecosystem.by_source().values())):
-            digests |= done
-    return digests
+        for _ in pool.map(push_repository, repositories):
+            pass
 
 
-def _push(target: Target, version: PackageVersion, scratch: Path) -> str:
-    image = version.build(scratch)
+def _push(target: Target, tag: str, image: PackedImage) -> None:
     described = (image.manifest.config, *image.manifest.layers)
     for descriptor, data in zip(described, (image.config, *image.layers), strict=True):
         target.push_blob(descriptor, BytesIO(data))
-    target.push_content(Content(image.data, OCI_MANIFEST, image.digest), version.tag)
-    return image.digest
+    target.push_content(Content(image.data, OCI_MANIFEST, image.digest), tag)
 
 
 def _parse_version(package: Mapping[str, Any], entry: Mapping[str, Any]) -> PackageVersion:

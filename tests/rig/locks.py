@@ -32,9 +32,18 @@ def needs(text: str) -> LockedDependency:
 def package(text: str, *dependencies: str, **more: object) -> LockedPackage:
     """A package written as "name version"; a digest as version pins it to that."""
     name, _, version = text.partition(" ")
-    pinned = Digest(version) if version.startswith("sha256:") else digest(version.removeprefix("v").replace(".", "a"))
+    pinned = (
+        Digest(version)
+        if version.startswith("sha256:")
+        else digest(version.removeprefix("v").replace(".", "a"))
+    )
     made = LockedPackage(
-        source(name), version, pinned, Kind.PROVIDER, object_name(source(name)), tuple(map(needs, dependencies))
+        source(name),
+        version,
+        pinned,
+        Kind.PROVIDER,
+        object_name(source(name)),
+        tuple(map(needs, dependencies)),
     )
     return replace(made, **more)  # type: ignore[arg-type]  # tests name fields of the package
 
@@ -59,9 +68,9 @@ def _root(item: LockedPackage, dependants: set[str]) -> str | None:
     return item.root if item.root is not None or dependants else item.version
 
 
-_names = st.from_regex(r"[a-z][a-z0-9]{0,8}(-[a-z0-9]{1,5})?", fullmatch=True)
-_digests = st.from_regex(r"sha256:[0-9a-f]{64}", fullmatch=True).map(Digest)
-_tags = st.from_regex(r"v[0-9]\.[0-9]{1,2}\.[0-9]", fullmatch=True)
+_names = st.text("abcxyz019", min_size=1, max_size=9)
+_digests = st.integers(0, 2**256 - 1).map(lambda number: Digest(f"sha256:{number:064x}"))
+_tags = st.tuples(*[st.integers(0, 20)] * 3).map(lambda parts: "v{}.{}.{}".format(*parts))
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 _sources = st.builds(
     Source, st.sampled_from(["xpkg.example.org", "registry.local:5000", "10.0.0.1", "docker.io"]), _names

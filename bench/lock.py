@@ -1,0 +1,135 @@
+"""Locking real packages: beside the longest chain of requests, beside Crossplane itself, again, and in numbers."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from bench.registry import MiniRegistry, environment, reachable, serve_closure, write_project
+from render.limits import Limits
+from render.lock.file import read_lock
+from render.lock.model import Lock
+
+_LARGE = "xpkg.upbound.io/upbound/configuration-caas"
+_LARGE_VERSION = "v0.3.0"
+_HARD = "xpkg.upbound.io/upbound/configuration-aws-eks"
+_HARD_VERSION = "v0.2.0"
+_LATENCY = 0.05
+# Tags, manifest and layer of a package have to come one after the other; a root's tag is known beforehand.
+_REQUESTS_EACH = 3
+# Measured on the same machine: one root applied, everything else left to Crossplane v2.3.4.
+_CROSSPLANE_SECONDS = 20.3
+_FOLDERS = 100
+
+
+def main() -> None:
+    """Print one line for each promise."""
+    with tempfile.TemporaryDirectory() as name:
+        scratch = Path(name)
+        _cold_with_latency(scratch)
+        _cold_without_latency(scratch)
+        _hard_one(scratch)
+        _many_folders(scratch)
+
+
+def _cold_with_latency(scratch: Path) -> None:
+    versions = reachable(_LARGE)
+    registries = {version.reference.source.registry for version in versions}
+    with serve_closure(versions, scratch / "build", _LATENCY) as mini:
+        project = scratch / "latency"
+        write_project(project, f"{_LARGE}:{_LARGE_VERSION}", mini, registries)
+        seconds = _lock(project, environment(mini, scratch / "cache-latency"))
+        lock = read_lock(project, Limits()) or Lock()
+        chain = (_depth(lock) * _REQUESTS_EACH - 1) * _LATENCY
+        _line(f"cold lock of {len(lock.packages)} packages, {_LATENCY * 1000:.0f} ms per request", seconds)
+        _ratio("  beside the longest chain of requests that depend on each other", seconds, chain, goal=1.5)
+        asked = len(mini.requests)
+        again = _lock(project, environment(mini, scratch / "cache-latency"))
+        print(
+            f"{'lock again, nothing new':<72} {again * 1000:8.0f} ms  {len(mini.requests) - asked} requests (goal 3)"
+        )
+
+
+def _cold_without_latency(scratch: Path) -> None:
+    versions = reachable(_LARGE)
+    registries = {version.reference.source.registry for version in versions}
+    with serve_closure(versions, scratch / "build", 0) as mini:
+        project = scratch / "plain"
+        write_project(project, f"{_LARGE}:{_LARGE_VERSION}", mini, registries)
+        seconds = _lock(project, environment(mini, scratch / "cache-plain"))
+        _line("cold lock of the same without latency", seconds)
+        print(f"  {_CROSSPLANE_SECONDS / seconds:.0f} x faster than Crossplane v2.3.4 settles it (goal 20 x)")
+
+
+def _hard_one(scratch: Path) -> None:
+    versions = reachable(_HARD)
+    registries = {version.reference.source.registry for version in versions}
+    with serve_closure(versions, scratch / "build", 0) as mini:
+        project = scratch / "hard"
+        write_project(project, f"{_HARD}:{_HARD_VERSION}", mini, registries)
+        seconds = _lock(project, environment(mini, scratch / "cache-hard"))
+        _line("lock of a closure that is solvable only by backing up", seconds)
+        print(f"  {_packages_fetched(mini)} packages fetched (goal 60)")
+
+
+def _many_folders(scratch: Path) -> None:
+    versions = reachable(_LARGE)
+    registries = {version.reference.source.registry for version in versions}
+    with serve_closure(versions, scratch / "build", 0) as mini:
+        folders = [scratch / f"many/{number}" for number in range(_FOLDERS)]
+        for folder in folders:
+            write_project(folder, f"{_LARGE}:{_LARGE_VERSION}", mini, registries)
+        warm = environment(mini, scratch / "cache-many")
+        single = _lock(folders[0], warm)
+        single = min(_lock(folders[number], warm) for number in (1, 2, 3))
+        for folder in folders:
+            (folder / "crossplane.lock.yaml").unlink(missing_ok=True)
+        together = _lock(scratch, warm, *map(str, folders))
+        _ratio(
+            f"{_FOLDERS} folders in one call, beside {_FOLDERS} calls", together, single * _FOLDERS, goal=0.2
+        )
+
+
+def _lock(folder: Path, environ: Mapping[str, str], *arguments: str) -> float:
+    started = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-m", "render", "-q", "lock", *arguments],
+        cwd=folder,
+        env={**environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        check=True,
+    )
+    return time.perf_counter() - started
+
+
+def _depth(lock: Lock) -> int:
+    """Return how many packages the longest shortest path from a root has: no search can know of them sooner."""
+    children: dict[str, set[str]] = {}
+    for package in lock.packages.values():
+        for dependant in package.required_by:
+            children.setdefault(dependant, set()).add(str(package.source))
+    level = {str(package.source) for package in lock.packages.values() if package.root is not None}
+    seen, depth = set(level), 0
+    while level:
+        depth += 1
+        level = {child for source in level for child in children.get(source, ())} - seen
+        seen |= level
+    return depth
+
+
+def _packages_fetched(mini: MiniRegistry) -> int:
+    return len({request.path for request in mini.requests if "/manifests/" in request.path})
+
+
+def _line(what: str, seconds: float) -> None:
+    print(f"{what:<72} {seconds * 1000:8.0f} ms")
+
+
+def _ratio(what: str, seconds: float, base: float, goal: float) -> None:
+    verdict = "ok" if seconds <= goal * base else "MISSED"
+    print(f"{what:<72} {base * 1000:8.0f} ms  {seconds / base:5.2f} x (goal {goal:g} x)  {verdict}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""A registry on loopback with real packages of the ecosystem, which takes its time for every answer."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+# The rig that the tests use.
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from rig.ecosystem import PackageVersion, read_ecosystem
+from rig.mini import MiniRegistry
+
+
+@contextmanager
+def serve_closure(versions: list[PackageVersion], scratch: Path, latency: float) -> Iterator[MiniRegistry]:
+    """Serve versions from one registry, each below the name of the registry it is really in."""
+    with MiniRegistry(latency=latency) as mini:
+        for version in versions:
+            image = version.build(scratch)
+            for data in (image.config, *image.layers):
+                mini.add_blob(data)
+            source = version.reference.source
+            mini.add_manifest(f"{source.registry}/{source.repository}", version.tag, image.data)
+        yield mini
+
+
+def reachable(root: str) -> list[PackageVersion]:
+    """Return every version of everything that a source can lead to."""
+    by_source = read_ecosystem().by_source()
+    found, waiting = {root}, [root]
+    while waiting:
+        for version in by_source.get(waiting.pop(), []):
+            for dependency in version.depends_on:
+                named = next(dependency[key] for key in _NAMES if dependency.get(key))
+                if named not in found:
+                    found.add(named)
+                    waiting.append(named)
+    return [version for source in sorted(found) for version in by_source.get(source, [])]
+
+
+_NAMES = ("package", "provider", "configuration", "function")
+
+
+def write_project(folder: Path, reference: str, mini: MiniRegistry, registries: set[str]) -> None:
+    """Write a project that asks for one package, found on the loopback registry."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rewrites = "".join(f"  - from: {name}\n    to: {mini.host}/{name}\n" for name in sorted(registries))
+    (folder / "xplock.yaml").write_text(f"roots:\n  - package: {reference}\nrewrites:\n{rewrites}")
+
+
+def environment(mini: MiniRegistry, cache: Path) -> Mapping[str, str]:
+    """Return the environment for a child: plain http to the registry, and a cache of its own."""
+    return {**os.environ, "XPLOCK_PLAIN_HTTP": mini.host, "XPLOCK_CACHE_DIR": str(cache)}

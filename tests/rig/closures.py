@@ -1,0 +1,91 @@
+"""Locks in a few words: packages, what each depends on, and which of them somebody asked for."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from render.lock.format import format_lock
+from render.lock.model import LOCK_FILE, Lock, LockedDependency, LockedPackage
+from render.packages import Kind
+from render.references import Digest, Source
+
+REGISTRY = "xpkg.example.org"
+
+
+def named(name: str) -> Source:
+    """Return the source of a package: a bare name is one of acme's."""
+    return Source(REGISTRY, name if "/" in name else f"acme/{name}")
+
+
+def digest_of_name(name: str) -> Digest:
+    """Return a digest that a package of this name could have."""
+    return Digest("sha256:" + hashlib.sha256(name.encode()).hexdigest())
+
+
+def lock_of(
+    packages: Mapping[str, Mapping[str, str]],
+    roots: Mapping[str, str],
+    *,
+    families: Mapping[str, str] | None = None,
+) -> Lock:
+    """Return a lock of packages, written "name version" with the constraints on what they depend on.
+
+    A version "sha256" or "v1@sha256" is locked by its digest. Roots are names with what was asked for.
+    """
+    found = {}
+    dependants: dict[str, set[str]] = defaultdict(set)
+    for key, dependencies in packages.items():
+        for other in dependencies:
+            dependants[other].add(str(named(key.split(" ")[0])))
+    for key, dependencies in packages.items():
+        name, version = key.split(" ")
+        tag, _, by_digest = version.rpartition("@") if version.endswith("sha256") else (None, "", "")
+        digest = digest_of_name(name)
+        found[named(name)] = LockedPackage(
+            source=named(name),
+            version=digest if by_digest else version,
+            digest=digest,
+            kind=_kind(name),
+            object_name=named(name).repository.replace("/", "-"),
+            dependencies=tuple(
+                LockedDependency(str(named(other)), constraint) for other, constraint in dependencies.items()
+            ),
+            required_by=tuple(sorted(dependants[name])),
+            root=roots.get(name),
+            tag=tag or None,
+            family=(families or {}).get(name),
+        )
+    return Lock(found)
+
+
+def write_lock_of(folder: Path, lock: Lock) -> Path:
+    """Write a lock into a folder, and return the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / LOCK_FILE).write_text(format_lock(lock))
+    return folder
+
+
+@st.composite
+def small_locks(draw: st.DrawFn, *, most: int = 8) -> Lock:
+    """Draw a lock without cycles in which everything is needed by something that was asked for."""
+    names = [f"p{i}" for i in range(draw(st.integers(1, most)))]
+    needs: dict[str, set[str]] = {name: set() for name in names}
+    roots = {names[0]}
+    for i, name in enumerate(names[1:], start=1):
+        above = draw(st.sets(st.sampled_from(names[:i])))
+        for dependant in above:
+            needs[dependant].add(name)
+        if not above or draw(st.booleans()):
+            roots.add(name)
+    # Sources must not sort as the graph does.
+    order = dict(zip(names, draw(st.permutations(names)), strict=True))
+    packages = {f"{order[name]} v1.0.0": {order[other]: "*" for other in needs[name]} for name in names}
+    return lock_of(packages, {order[name]: "v1.0.0" for name in roots})
+
+
+def _kind(name: str) -> Kind:
+    kinds = {"provider": Kind.PROVIDER, "function": Kind.FUNCTION}
+    return kinds.get(name.rpartition("/")[2].partition("-")[0], Kind.CONFIGURATION)

@@ -1,0 +1,254 @@
+"""Git is read by plumbing, in every kind of repository, and runs nothing that the repository names."""
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from render.errors import RenderError
+from render.git import GitFailed, NotARepository, UnknownRevision, has_at_head, read_at
+from render.limits import LimitExceeded, Limits
+
+NAME = "crossplane.lock.yaml"
+HOOKS = ["pre-commit", "post-checkout", "post-index-change", "reference-transaction", "fsmonitor-watchman"]
+
+
+def git(folder: Path, *command: str) -> str:
+    identity = ["-c", "user.name=Tester", "-c", "user.email=tester@example.org"]
+    run = subprocess.run(
+        ["git", *identity, *command],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        check=True,
+    )
+    return run.stdout.decode().strip()
+
+
+def commit(folder: Path, text: str, name: str = NAME) -> str:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(text.encode())
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "a change")
+    return git(folder, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    return folder
+
+
+def read(folder: Path, revision: str = "HEAD", name: str = NAME) -> bytes | None:
+    return read_at(folder, revision, name)
+
+
+def test_a_file_is_read_as_it_was(repository: Path) -> None:
+    first = commit(repository, "one\n\n")
+    commit(repository, "two")
+    git(repository, "tag", "v2")
+    (repository / NAME).write_text("three")
+
+    assert read(repository) == b"two"
+    assert read(repository, "HEAD~1") == read(repository, first) == read(repository, first[:10]) == b"one\n\n"
+    assert read(repository, "v2") == read(repository, "main") == read(repository, "refs/heads/main") == b"two"
+    assert has_at_head(repository, NAME)
+
+
+def test_a_folder_below_has_files_of_its_own(repository: Path) -> None:
+    commit(repository, "above")
+    commit(repository, "below", f"shop/eu/{NAME}")
+
+    assert read(repository / "shop" / "eu") == b"below"
+    assert read(repository / "shop") is None
+    assert not has_at_head(repository / "shop", NAME)
+
+
+def test_a_file_that_was_not_there_is_none(repository: Path) -> None:
+    first = commit(repository, "x", "other.yaml")
+    commit(repository, "one")
+    (repository / NAME).unlink()
+
+    assert read(repository, first) is None
+    assert has_at_head(repository, NAME)
+
+
+def test_a_branch_without_commits_has_no_files(repository: Path) -> None:
+    assert read(repository) is None
+    assert not has_at_head(repository, NAME)
+
+
+@pytest.mark.parametrize("revision", ["v9", "0" * 40, "refs/heads/none", "HEAD~7"])
+def test_a_revision_that_does_not_exist_is_named(repository: Path, revision: str) -> None:
+    commit(repository, "one")
+
+    with pytest.raises(UnknownRevision, match=f"^{revision} is not a revision") as caught:
+        read(repository, revision)
+
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "revision", ["", "--output=x", "-x", "a b", "a\nb", "a:b", "HEAD:x", "\x00", "a" * 300, "*", "a\\b"]
+)
+def test_what_is_not_written_like_a_revision_never_reaches_git(repository: Path, revision: str) -> None:
+    commit(repository, "one")
+
+    with pytest.raises(UnknownRevision, match="is not written like one"):
+        read(repository, revision)
+
+    assert not (repository / "x").exists()
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "/etc/passwd", "..", ""])
+def test_only_files_of_the_folder_itself_are_found(repository: Path, name: str) -> None:
+    commit(repository, "one", "a/b")
+
+    assert read(repository, name=name) is None
+
+
+def test_a_name_that_looks_like_an_option_is_a_name(repository: Path) -> None:
+    commit(repository, "one", "--output=x")
+
+    assert read(repository, name="--output=x") == b"one"
+
+
+def test_a_link_in_its_place_is_no_file(repository: Path) -> None:
+    (repository / NAME).symlink_to("other")
+    commit(repository, "x", "other")
+
+    assert read(repository) is None
+    assert not has_at_head(repository, NAME)
+
+
+def test_outside_of_a_repository_nothing_is_at_head(tmp_path: Path) -> None:
+    assert not has_at_head(tmp_path, NAME)
+
+    with pytest.raises(NotARepository, match="not in a Git repository"):
+        read(tmp_path)
+
+
+def test_a_folder_that_does_not_exist_is_told(repository: Path) -> None:
+    commit(repository, "one")
+
+    with pytest.raises(GitFailed, match="cannot change to"):
+        read(repository / "missing")
+
+
+def test_without_git_a_clone_cannot_be_read(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(repository, "one")
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(GitFailed, match="git is not installed"):
+        has_at_head(repository, NAME)
+
+    assert not has_at_head(tmp_path, NAME)
+
+
+def test_what_a_hook_sets_does_not_lead_elsewhere(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(repository, "here")
+    other = tmp_path / "other"
+    other.mkdir()
+    git(other, "init", "-q")
+    commit(other, "elsewhere")
+    for name, value in {
+        "GIT_DIR": str(other / ".git"),
+        "GIT_WORK_TREE": str(other),
+        "GIT_INDEX_FILE": str(tmp_path / "index"),
+        "GIT_OBJECT_DIRECTORY": str(tmp_path),
+        "GIT_TRACE": str(tmp_path / "trace"),
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "core.fsmonitor",
+        "GIT_CONFIG_VALUE_0": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+
+    assert read(repository) == b"here"
+    assert os.environ["GIT_DIR"] == str(other / ".git")
+    assert not (tmp_path / "trace").exists()
+
+
+def test_programs_that_the_repository_names_are_not_run(repository: Path, tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+    script = tmp_path / "script"
+    script.write_text(f"#!/bin/sh\ntouch {canary}\nexec cat\n")
+    script.chmod(0o755)
+    (repository / ".gitattributes").write_text("*.yaml filter=bad diff=bad\n")
+    commit(repository, "one")
+    for hook in HOOKS:
+        path = repository / ".git" / "hooks" / hook
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(script.read_text())
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    for key in (
+        "core.fsmonitor",
+        "core.pager",
+        "core.editor",
+        "filter.bad.smudge",
+        "diff.bad.textconv",
+        "core.sshCommand",
+    ):
+        git(repository, "config", key, str(script))
+
+    assert read(repository) == b"one"
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize("kind", ["detached", "sha256", "index-v4", "shallow", "worktree"])
+def test_odd_repositories_are_read_like_any_other(repository: Path, tmp_path: Path, kind: str) -> None:
+    folder = repository
+    if kind == "sha256":
+        folder = tmp_path / "sha256"
+        folder.mkdir()
+        git(folder, "init", "-q", "--object-format=sha256")
+    commit(folder, "one")
+    commit(folder, "two")
+    if kind == "detached":
+        git(folder, "checkout", "-q", "--detach")
+    if kind == "index-v4":
+        git(folder, "update-index", "--index-version", "4")
+    if kind == "shallow":
+        git(tmp_path, "clone", "-q", "--depth=1", f"file://{repository}", "clone")
+        folder = tmp_path / "clone"
+    if kind == "worktree":
+        git(folder, "worktree", "add", "-q", str(tmp_path / "tree"))
+        folder = tmp_path / "tree"
+
+    assert read(folder) == b"two"
+    assert has_at_head(folder, NAME)
+
+
+def test_a_file_that_is_too_large_names_the_limit(repository: Path) -> None:
+    commit(repository, "x" * 1_000)
+
+    with pytest.raises(LimitExceeded, match="XPLOCK_LIMIT_LOCK_BYTES"):
+        read_at(repository, "HEAD", NAME, limits=Limits(lock_bytes=999))
+
+
+def test_a_git_that_never_answers_is_given_up(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = tmp_path / "bin" / "git"
+    slow.parent.mkdir()
+    slow.write_text("#!/bin/sh\nexec sleep 30\n")
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{slow.parent}:{os.environ['PATH']}")
+
+    with pytest.raises(GitFailed, match="XPLOCK_LIMIT_GIT_SECONDS"):
+        read_at(repository, "HEAD", NAME, limits=Limits(git_seconds=1))
+
+
+def test_a_repository_that_is_broken_is_told_in_gits_own_words(repository: Path) -> None:
+    commit(repository, "one")
+    (repository / ".git" / "config").write_text("[core\n")
+
+    with pytest.raises(RenderError, match="bad config"):
+        read(repository)

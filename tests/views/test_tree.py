@@ -1,0 +1,310 @@
+"""The closure as a tree."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rig.closures import digest_of_name, lock_of, named, small_locks
+
+from render.lock.model import Lock
+from render.views import tree
+from render.views.tree import TreeTooLarge, TreeView, format_tree, tree_document
+
+SHOP = lock_of(
+    {
+        "shop v1.0.0": {"network": "^1.0", "provider-store": ">=v1.0.0 <v2.0.0", "function-ready": "*"},
+        "network v1.2.0": {"provider-net": ">=v0.4.0", "function-ready": ">=v0.2.0"},
+        "provider-store v1.1.0": {},
+        "provider-net v0.4.0": {},
+        "function-ready v0.2.0": {},
+    },
+    {"shop": "v1.0.0", "provider-store": ">=v1"},
+)
+# A diamond whose lower half has something below it.
+DIAMOND = lock_of(
+    {
+        "app v1.0.0": {"left": "*", "right": "*"},
+        "left v1.0.0": {"shared": "*"},
+        "right v1.0.0": {"shared": "*"},
+        "shared v1.0.0": {"provider-net": "*"},
+        "provider-net v1.0.0": {},
+    },
+    {"app": "*"},
+)
+
+
+def chain(length: int) -> Lock:
+    """Return packages that each need the next."""
+    names = [f"p{i:04}" for i in range(length)]
+    needs = {f"{name} v1.0.0": {following: "*"} for name, following in pairwise(names)}
+    return lock_of({**needs, f"{names[-1]} v1.0.0": {}}, {names[0]: "*"})
+
+
+def shortened(text: str) -> str:
+    """Return a tree without what all its sources have in common."""
+    return text.replace("xpkg.example.org/acme/", "")
+
+
+def test_dependencies_are_below_their_dependants_with_version_kind_and_marks() -> None:
+    text = format_tree(SHOP, TreeView())
+
+    assert (
+        text
+        == """\
+xpkg.example.org/acme/provider-store v1.1.0 [Provider, asked for]
+xpkg.example.org/acme/shop v1.0.0 [Configuration, asked for]
+├── xpkg.example.org/acme/function-ready v0.2.0 [Function, shared]
+├── xpkg.example.org/acme/network v1.2.0 [Configuration]
+│   ├── xpkg.example.org/acme/function-ready v0.2.0 [Function, shared]
+│   └── xpkg.example.org/acme/provider-net v0.4.0 [Provider]
+└── xpkg.example.org/acme/provider-store v1.1.0 [Provider, asked for]
+"""
+    )
+
+
+def test_constraints_are_in_parentheses_behind_the_package_they_are_about() -> None:
+    text = format_tree(SHOP, TreeView(constraints=True))
+
+    assert (
+        shortened(text)
+        == """\
+provider-store v1.1.0 [Provider, asked for] (required: >=v1)
+shop v1.0.0 [Configuration, asked for] (required: v1.0.0)
+├── function-ready v0.2.0 [Function, shared] (required: *)
+├── network v1.2.0 [Configuration] (required: ^1.0)
+│   ├── function-ready v0.2.0 [Function, shared] (required: >=v0.2.0)
+│   └── provider-net v0.4.0 [Provider] (required: >=v0.4.0)
+└── provider-store v1.1.0 [Provider, asked for] (required: >=v1.0.0 <v2.0.0)
+"""
+    )
+
+
+def test_a_package_is_written_out_once_and_starred_from_then_on() -> None:
+    text = format_tree(DIAMOND, TreeView())
+
+    assert (
+        shortened(text)
+        == """\
+app v1.0.0 [Configuration, asked for]
+├── left v1.0.0 [Configuration]
+│   └── shared v1.0.0 [Configuration, shared]
+│       └── provider-net v1.0.0 [Provider]
+└── right v1.0.0 [Configuration]
+    └── shared v1.0.0 [Configuration, shared] (*)
+"""
+    )
+
+
+def test_without_dedupe_it_is_written_out_every_time() -> None:
+    text = format_tree(DIAMOND, TreeView(dedupe=False))
+
+    assert (
+        shortened(text)
+        == """\
+app v1.0.0 [Configuration, asked for]
+├── left v1.0.0 [Configuration]
+│   └── shared v1.0.0 [Configuration, shared]
+│       └── provider-net v1.0.0 [Provider]
+└── right v1.0.0 [Configuration]
+    └── shared v1.0.0 [Configuration, shared]
+        └── provider-net v1.0.0 [Provider]
+"""
+    )
+
+
+def test_inverted_it_starts_from_one_package_and_climbs_to_its_dependants() -> None:
+    text = format_tree(SHOP, TreeView(inverted=True, start=named("function-ready"), constraints=True))
+
+    assert (
+        shortened(text)
+        == """\
+function-ready v0.2.0 [Function, shared]
+├── network v1.2.0 [Configuration] (requires: >=v0.2.0)
+│   └── shop v1.0.0 [Configuration, asked for] (requires: ^1.0)
+└── shop v1.0.0 [Configuration, asked for] (requires: *)
+"""
+    )
+
+
+def test_inverted_without_a_package_it_starts_from_all_that_need_nothing() -> None:
+    text = format_tree(SHOP, TreeView(inverted=True))
+
+    assert (
+        shortened(text)
+        == """\
+function-ready v0.2.0 [Function, shared]
+├── network v1.2.0 [Configuration]
+│   └── shop v1.0.0 [Configuration, asked for]
+└── shop v1.0.0 [Configuration, asked for]
+provider-net v0.4.0 [Provider]
+└── network v1.2.0 [Configuration] (*)
+provider-store v1.1.0 [Provider, asked for]
+└── shop v1.0.0 [Configuration, asked for]
+"""
+    )
+
+
+@pytest.mark.parametrize(("depth", "lines"), [(0, 1), (1, 3), (2, 5), (3, 6), (99, 6)])
+def test_depth_counts_the_levels_below_the_first(depth: int, lines: int) -> None:
+    text = format_tree(DIAMOND, TreeView(depth=depth))
+
+    assert len(text.splitlines()) == lines
+
+
+def test_what_a_limit_cut_short_is_written_out_where_there_is_room() -> None:
+    lock = lock_of(
+        {
+            "a v1.0.0": {"b": "*"},
+            "b v1.0.0": {"z": "*"},
+            "z v1.0.0": {"provider-net": "*"},
+            "provider-net v1.0.0": {},
+        },
+        {"a": "*", "z": "*"},
+    )
+
+    text = format_tree(lock, TreeView(depth=2))
+
+    assert (
+        shortened(text)
+        == """\
+a v1.0.0 [Configuration, asked for]
+└── b v1.0.0 [Configuration]
+    └── z v1.0.0 [Configuration, asked for]
+z v1.0.0 [Configuration, asked for]
+└── provider-net v1.0.0 [Provider]
+"""
+    )
+
+
+def test_a_package_locked_by_digest_shows_the_tag_that_carries_it() -> None:
+    lock = lock_of({"app v1.0.0@sha256": {}, "net sha256": {}}, {"app": "*", "net": "*"})
+
+    text = format_tree(lock, TreeView())
+
+    assert (
+        shortened(text)
+        == f"""\
+app v1.0.0@{digest_of_name("app")[:19]}… [Configuration, asked for]
+net {digest_of_name("net")[:19]}… [Configuration, asked for]
+"""
+    )
+
+
+def test_a_chain_of_thousands_is_no_trouble() -> None:
+    lines = format_tree(chain(3_000), TreeView()).splitlines()
+
+    assert len(lines) == 3_000
+    assert lines[-1] == " " * 4 * 2_998 + "└── xpkg.example.org/acme/p2999 v1.0.0 [Configuration]"
+
+
+def test_a_wide_package_has_one_line_for_each_dependency() -> None:
+    names = [f"provider-{i:03}" for i in range(1_000)]
+    lock = lock_of(
+        {"app v1.0.0": dict.fromkeys(names, "*")} | {f"{name} v1.0.0": {} for name in names}, {"app": "*"}
+    )
+
+    lines = shortened(format_tree(lock, TreeView())).splitlines()
+
+    assert lines[1:-1] == [f"├── {name} v1.0.0 [Provider]" for name in names[:-1]]
+    assert lines[-1] == "└── provider-999 v1.0.0 [Provider]"
+
+
+def test_a_tree_that_repeats_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Sixty diamonds on top of each other: 2**60 ways down.
+    layers = {f"a{i} v1.0.0": {f"b{i}": "*", f"c{i}": "*"} for i in range(60)}
+    sides = {f"{side}{i} v1.0.0": {f"a{i + 1}": "*"} for i in range(60) for side in "bc"}
+    lock = lock_of({**layers, **sides, "a60 v1.0.0": {}}, {"a0": "*"})
+    monkeypatch.setattr(tree, "_MOST_CHARACTERS", 1 << 20)
+
+    with pytest.raises(TreeTooLarge, match="--depth"):
+        format_tree(lock, TreeView(dedupe=False))
+
+
+@pytest.mark.parametrize("dedupe", [True, False])
+def test_a_circle_is_shown_once_around(dedupe: bool) -> None:
+    lock = lock_of({"a v1.0.0": {"b": "*"}, "b v1.0.0": {"a": "*"}}, {})
+
+    text = format_tree(lock, TreeView(dedupe=dedupe))
+
+    assert (
+        shortened(text)
+        == """\
+a v1.0.0 [Configuration]
+└── b v1.0.0 [Configuration]
+    └── a v1.0.0 [Configuration] (*)
+"""
+    )
+
+
+def test_an_empty_lock_has_an_empty_tree() -> None:
+    assert format_tree(Lock(), TreeView()) == ""
+
+
+def test_the_document_lists_every_package_once_with_its_links() -> None:
+    document = tree_document(DIAMOND, TreeView())
+
+    assert (document["inverted"], document["tops"]) == (False, ["xpkg.example.org/acme/app"])
+    assert [package["source"].rpartition("/")[2] for package in document["packages"]] == [
+        "app",
+        "left",
+        "provider-net",
+        "right",
+        "shared",
+    ]
+    assert document["packages"][-1] == {
+        "source": "xpkg.example.org/acme/shared",
+        "version": "v1.0.0",
+        "tag": "v1.0.0",
+        "digest": digest_of_name("shared"),
+        "kind": "Configuration",
+        "askedFor": None,
+        "marks": ["shared"],
+        "dependencies": [{"source": "xpkg.example.org/acme/provider-net", "constraints": ["*"]}],
+        "requiredBy": ["xpkg.example.org/acme/left", "xpkg.example.org/acme/right"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("view", "tops", "shown"),
+    [
+        (TreeView(depth=0), ["app"], ["app"]),
+        (TreeView(depth=1), ["app"], ["app", "left", "right"]),
+        (TreeView(inverted=True, start=named("left")), ["left"], ["app", "left"]),
+        (TreeView(inverted=True, depth=1), ["provider-net"], ["provider-net", "shared"]),
+    ],
+)
+def test_the_document_holds_what_the_tree_would_show(
+    view: TreeView, tops: list[str], shown: list[str]
+) -> None:
+    document = tree_document(DIAMOND, view)
+
+    assert [source.rpartition("/")[2] for source in document["tops"]] == tops
+    assert [package["source"].rpartition("/")[2] for package in document["packages"]] == shown
+
+
+@given(small_locks(), st.booleans(), st.booleans())
+def test_every_package_is_in_the_tree(lock: Lock, inverted: bool, dedupe: bool) -> None:
+    text = format_tree(lock, TreeView(inverted=inverted, dedupe=dedupe))
+
+    shown = {line.split("xpkg.")[1].split(" ")[0] for line in text.splitlines()}
+    assert shown == {str(source).removeprefix("xpkg.") for source in lock.packages}
+
+
+@given(small_locks(), st.booleans())
+def test_every_link_is_in_the_tree_exactly_once(lock: Lock, inverted: bool) -> None:
+    text = format_tree(lock, TreeView(inverted=inverted))
+
+    links = sum(len(package.dependencies) for package in lock.packages.values())
+    assert sum("── " in line for line in text.splitlines()) == links
+
+
+@given(small_locks(), st.booleans(), st.integers(0, 4))
+def test_a_tree_of_some_depth_shows_exactly_what_is_that_near(lock: Lock, inverted: bool, depth: int) -> None:
+    view = TreeView(inverted=inverted, depth=depth)
+
+    text = format_tree(lock, view)
+
+    shown = {line.split("xpkg.")[1].split(" ")[0] for line in text.splitlines()}
+    document = tree_document(lock, view)
+    assert shown == {package["source"].removeprefix("xpkg.") for package in document["packages"]}
