@@ -41,15 +41,13 @@ def _utf8(text: str) -> bytes:
 
 def _label(data: bytes) -> str:
     # Positions are those of bytes in the input: a dropped character still uses up some of the 63.
-    data = data[:_LONGEST_LABEL]
-    kept = (_label_character(chr(byte), inner=0 < i < len(data) - 1) for i, byte in enumerate(data))
-    return "".join(kept).strip("-")
+    return "".join(_label_character(chr(byte)) for byte in data[:_LONGEST_LABEL]).strip("-")
 
 
-def _label_character(character: str, *, inner: bool) -> str:
+def _label_character(character: str) -> str:
     if "a" <= character <= "z" or "0" <= character <= "9":
         return character
-    return "-" if inner and character in "./:-" else ""
+    return "-" if character in "./:-" else ""
 
 
 def _repository_as_pulled(source: Source | PartialSource) -> str:

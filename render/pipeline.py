@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from render.errors import Differs, InvalidInput
+from render.errors import InvalidInput
 from render.files import read_plain
 from render.inputs.projects import Inputs
 from render.limits import LimitExceeded, Limits
 from render.lock.closure import check_closure
 from render.lock.create import create_lock
-from render.lock.file import read_lock, read_lock_bytes
+from render.lock.file import read_lock_bytes
 from render.lock.merge import merge_sides
 from render.lock.model import LOCK_FILE, Lock
 from render.lock.naming import name_objects
@@ -110,25 +110,6 @@ def read_current(folder: Path, limits: Limits, *, new: bool) -> CurrentLock:
         return CurrentLock(merged.lock, merged=True, notes=merged.notes)
 
 
-def require_lock(folder: Path, limits: Limits) -> Lock:
-    """Read a folder's lock, which has to be there."""
-    lock = read_lock(folder, limits)
-    if lock is None:
-        raise MissingLock(folder)
-    return lock
-
-
-class MissingLock(Differs):
-    """A folder without a lock."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(
-            f"{folder} has no {LOCK_FILE}",
-            why="nothing has been locked there yet",
-            next=f"run: xplock lock {folder}",
-        )
-
-
 class LostLock(InvalidInput):
     """A folder whose lock is in Git and not on disk."""
 
@@ -137,7 +118,7 @@ def _check_never_locked(folder: Path, limits: Limits) -> None:
     # GitPython is for those who need it.
     from render.git import has_at_head
 
-    if has_at_head(folder, LOCK_FILE, limits):
+    if has_at_head(folder, LOCK_FILE, limits=limits):
         raise LostLock(
             f"{folder / LOCK_FILE} is gone, and the last commit has one",
             why="the names of installed objects are kept there; without them a new lock could rename them",

@@ -189,6 +189,8 @@ def test_the_api_server_admits_by_a_rule_of_its_own(text: str, admitted: bool) -
         ("registry.local:5000/org/pkg", Source("registry.local:5000", "org/pkg")),
         ("localhost/pkg", Source("localhost", "pkg")),
         ("docker.io/thing", Source("docker.io", "thing")),
+        ("registry:5000/pkg", Source("registry:5000", "pkg")),
+        ("registry:443/pkg", Source("registry", "pkg")),
         ("crossplane-contrib/provider-nop", PartialSource("crossplane-contrib/provider-nop")),
         ("provider-nop", PartialSource("provider-nop")),
         ("not.a.valid.package", PartialSource("not.a.valid.package")),

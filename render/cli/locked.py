@@ -5,12 +5,10 @@ from pathlib import Path
 
 import click
 
-from render.errors import Differs
 from render.limits import Limits
 from render.lock.closure import check_closure
-from render.lock.file import read_lock
 from render.lock.model import LOCK_FILE, Lock
-from render.lock.staleness import StaleLock
+from render.lock.staleness import StaleLock, require_lock
 
 folder_argument = click.argument(
     "folder",
@@ -20,22 +18,9 @@ folder_argument = click.argument(
 )
 
 
-class MissingLock(Differs):
-    """A folder in which nothing was locked yet."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(
-            f"{folder / LOCK_FILE} is missing",
-            why="there is nothing to look at before the packages are locked",
-            next="run `xplock lock`, or name the folder that holds the lock",
-        )
-
-
 def read_whole_lock(folder: Path) -> Lock:
     """Read the lock of a folder; there has to be one, and it has to hold together."""
-    lock = read_lock(folder, Limits.from_environment(os.environ))
-    if lock is None:
-        raise MissingLock(folder)
+    lock = require_lock(folder, Limits.from_environment(os.environ))
     problems = check_closure(lock)
     if problems:
         raise StaleLock(str(folder / LOCK_FILE), problems)

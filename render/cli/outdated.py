@@ -11,6 +11,7 @@ from render.cli.locked import folder_argument, read_whole_lock
 from render.cli.options import layout_option, output_option
 from render.cli.output import Output
 from render.connect import open_world
+from render.inputs.projects import read_inputs
 from render.references import Source
 from render.views.outdated import Standing, find_standings, format_standings, standings_document
 
@@ -42,10 +43,12 @@ def outdated(
     output: Output = context.obj
     lock = read_whole_lock(folder)
     world = open_world(os.environ, warn=output.warn, trace=output.trace)
+    inputs = read_inputs(folder, world.limits, os.environ)
+    catalog = world.catalog([*layouts, *inputs.settings.layouts], inputs.rewrites)
     with output.busy(f"asking for the tags of {len(lock.packages)} packages"):
         sources = [package.source for package in lock.in_order()]
-        tags = fetch_tags(sources, world.images(layouts).tags, parallel=world.limits.parallel)
-    standings = find_standings(lock, tags)
+        tags = fetch_tags(sources, catalog.tags, parallel=world.limits.parallel)
+    standings = find_standings(lock, tags, follow_families=inputs.settings.families == "follow")
     shown = [standing for standing in standings if everything or standing.is_outdated]
     if form == "json":
         output.result_json(standings_document(shown))

@@ -27,6 +27,7 @@ class _Graph:
     dependants: dict[Source, set[str]] = field(default_factory=dict)
     needs: dict[Source, list[Source]] = field(default_factory=dict)
     constraints: dict[str, Constraint] = field(default_factory=dict)
+    sources: dict[str, Source | PartialSource] = field(default_factory=dict)
     versions: dict[Source, Version | None] = field(default_factory=dict)
 
     def walk(self) -> Iterator[str]:
@@ -38,7 +39,7 @@ class _Graph:
                 yield from self._follow(package, dependency)
 
     def _follow(self, package: LockedPackage, dependency: LockedDependency) -> Iterator[str]:
-        source = _complete(dependency.package, package.source)
+        source = self._complete(dependency.package, package.source)
         found = self.packages.get(source)
         if found is None:
             yield f"{_named(package)} needs {source} ({dependency.constraints}), which is not in the lock"
@@ -47,6 +48,12 @@ class _Graph:
         self.dependants[source].add(str(package.source))
         if not self._accepts(dependency.constraints, found):
             yield f"{_named(package)} accepts {dependency.constraints} of {source}; locked is {found.version}"
+
+    def _complete(self, text: str, dependant: Source) -> Source:
+        if text not in self.sources:
+            self.sources[text] = parse_dependency_source(text)
+        source = self.sources[text]
+        return source.complete(dependant) if isinstance(source, PartialSource) else source
 
     def _accepts(self, text: str, found: LockedPackage) -> bool:
         if text not in self.constraints:
@@ -87,11 +94,6 @@ def _check_cycle(graph: _Graph) -> list[str]:
     except CycleError as error:
         return [f"packages need each other in a circle: {' needs '.join(map(str, reversed(error.args[1])))}"]
     return []
-
-
-def _complete(text: str, dependant: Source) -> Source:
-    source = parse_dependency_source(text)
-    return source.complete(dependant) if isinstance(source, PartialSource) else source
 
 
 def _version(package: LockedPackage) -> Version | None:

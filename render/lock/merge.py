@@ -76,8 +76,8 @@ def _split(data: bytes, place: str) -> tuple[_Side, _Side]:
     state, opened = "both", 0
     for number, line in enumerate(data.split(b"\n"), start=1):
         marker = line[:7] if line.rstrip(b"\r")[7:8] in (b"", b" ") else b""
-        # The common ancestor of a recursive merge may hold markers of its own; none of it matters here.
-        if marker in (_OPEN, _BASE, _MIDDLE, _CLOSE) and (state != "base" or marker == _MIDDLE):
+        # Conflicts inside of a common ancestor have longer markers.
+        if marker in (_OPEN, _BASE, _MIDDLE, _CLOSE):
             if (state, marker) not in _STEPS:
                 raise InvalidLock(place, [f"line {number}: a conflict marker out of place"])
             state, opened = _STEPS[state, marker], number if marker == _OPEN else opened

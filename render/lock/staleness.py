@@ -1,10 +1,24 @@
 """Whether a lock still is the answer to what is asked for."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from render.errors import Differs
+from render.limits import Limits
 from render.lock.closure import check_closure
-from render.lock.model import Lock
+from render.lock.file import read_lock
+from render.lock.model import LOCK_FILE, Lock
+
+
+class MissingLock(Differs):
+    """A folder without a lock."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"{folder} has no {LOCK_FILE}",
+            why="nothing has been locked there yet",
+            next=f"run: xplock lock {folder}",
+        )
 
 
 class StaleLock(Differs):
@@ -14,6 +28,14 @@ class StaleLock(Differs):
         super().__init__(
             f"{place} is out of date", why=why, next="run `xplock lock` and commit what it writes"
         )
+
+
+def require_lock(folder: Path, limits: Limits) -> Lock:
+    """Read a folder's lock, which has to be there."""
+    lock = read_lock(folder, limits)
+    if lock is None:
+        raise MissingLock(folder)
+    return lock
 
 
 def compare_inputs(lock: Lock, record: Mapping[str, str]) -> list[str]:

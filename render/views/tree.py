@@ -17,13 +17,13 @@ _MOST_CHARACTERS = 64 * MIB
 
 
 class TreeTooLarge(RenderError):
-    """A tree that nobody could read, in which packages are repeated without end."""
+    """A tree that nobody could read."""
 
-    def __init__(self) -> None:
+    def __init__(self, view: "TreeView") -> None:
         super().__init__(
             "the tree is too large to be shown",
             why=f"it has more than {format_bytes(_MOST_CHARACTERS)} of text",
-            next="limit it with --depth N, or leave out --no-dedupe",
+            next="limit it with --depth N" + ("" if view.dedupe else ", or leave out --no-dedupe"),
         )
 
 
@@ -70,7 +70,7 @@ def format_tree(lock: Lock, view: TreeView) -> str:
         lines.append(f"{line}\n")
         characters += len(line)
         if characters > _MOST_CHARACTERS:
-            raise TreeTooLarge
+            raise TreeTooLarge(view)
     return "".join(lines)
 
 

@@ -129,7 +129,7 @@ def test_without_a_lock_it_says_how_to_make_one(tmp_path: Path, capsys: pytest.C
 
     output = capsys.readouterr()
     assert (code, output.out) == (3, "")
-    assert "run `xplock lock`" in output.err
+    assert "run: xplock lock" in output.err
 
 
 def test_tags_are_asked_for_side_by_side_within_the_bound() -> None:

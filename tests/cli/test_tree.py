@@ -93,8 +93,8 @@ def test_without_a_lock_it_says_how_to_make_one(tmp_path: Path, capsys: pytest.C
 
     output = capsys.readouterr()
     assert (code, output.out) == (3, "")
-    assert f"error: {tmp_path}/crossplane.lock.yaml is missing" in output.err
-    assert "next: run `xplock lock`" in output.err
+    assert f"error: {tmp_path} has no crossplane.lock.yaml" in output.err
+    assert f"next: run: xplock lock {tmp_path}" in output.err
 
 
 def test_a_lock_that_contradicts_itself_is_stale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,7 +75,7 @@ def test_an_unknown_package_is_told_the_nearest(project: Path, capsys: pytest.Ca
 
 
 def test_without_a_lock_it_says_how_to_make_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "run `xplock lock`" in failed(capsys, "net", str(tmp_path), code=3)
+    assert "run: xplock lock" in failed(capsys, "net", str(tmp_path), code=3)
 
 
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:

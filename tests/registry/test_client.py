@@ -44,6 +44,7 @@ from render.errors import RenderError
 from render.limits import LimitExceeded, Limits
 from render.references import Digest, Reference
 from render.registry.addresses import RequestRefused
+from render.registry.cache import Cache
 from render.registry.client import RegistryClient, _error_message, _next_page
 from render.registry.manifests import (
     Content,
@@ -189,6 +190,19 @@ def test_a_cache_that_was_changed_is_not_believed(tmp_path: Path) -> None:
 
         assert content.data == good.data
         assert len(mini.requests) == 2
+
+
+def test_a_cache_that_somebody_else_filled_is_not_believed(tmp_path: Path) -> None:
+    with MiniRegistry() as mini:
+        good, evil = add_package(mini), add_package(mini, "evil/name", name="evil")
+        facts = MANIFEST.encode() + b"\n" + evil.data
+        Cache(tmp_path, Limits(), print).put_facts(good.digest, "manifest", facts)
+
+        content = asker(mini.host, cache=tmp_path).client.content(
+            named(mini.host, f"some/name@{good.digest}")
+        )
+
+        assert content.data == good.data
 
 
 def test_a_manifest_known_by_digest_is_not_asked_for_again(tmp_path: Path) -> None:
@@ -435,6 +449,15 @@ def test_a_page_that_links_to_itself_ends_the_listing(link: str) -> None:
 
         assert len(server.requests) <= 2
         assert f"{server.host}/some/name" in str(failure.value)
+
+
+def test_a_page_seen_before_ends_the_listing_though_it_has_new_tags() -> None:
+    pages = [tag_page([f"v{number}"], "?n=1000") for number in range(5)]
+    with RecordingServer(in_turn(pages)) as server:
+        with pytest.raises(RegistryUnreachable, match="does not end"):
+            asker(server.host).client.tags(source(server.host))
+
+        assert len(server.requests) == 1
 
 
 def test_a_page_without_a_new_tag_ends_the_listing() -> None:

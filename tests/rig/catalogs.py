@@ -51,6 +51,7 @@ class FakeCatalog:
     objects: Mapping[str, Sequence[str]] = field(default_factory=dict)
     digests: Mapping[str, Digest] = field(default_factory=dict)
     unreadable: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    replaces: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # What happens before an answer: it may take its time, or raise.
     before: Callable[[str], None] = lambda _: None
 
@@ -112,6 +113,7 @@ class FakeCatalog:
             source.name,
             tuple(_dependency(other, wish) for other, wish in self.packages[key].items()),
             crossplane=parse_constraint(crossplane) if crossplane else None,
+            replaces=tuple(named(other) for other in self.replaces.get(name, ())),
             labels={FAMILY_LABEL: family} if family else {},
         )
         objects = self.objects.get(key) or self.objects.get(name) or ()

@@ -161,6 +161,7 @@ def test_package_text_cannot_leave_its_cell(text: str) -> None:
     rows = [line for line in written.splitlines() if line.startswith("|")]
     assert len(written.splitlines()) == len(rows) + 4 == 9
     assert all(_bare(row).count("|") == 6 for row in rows)
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", written)
     # Outside of code there are only our own words and line breaks.
     assert re.fullmatch(r"[a-zA-Z :|,+→<>/-]*", "".join(map(_bare, rows)))
     assert set(re.findall(r"<[^>]*>", "".join(map(_bare, rows)))) <= {"<br>"}

@@ -73,6 +73,12 @@ def test_of_many_who_hold_back_three_are_named() -> None:
     assert len(found[0].holders) == 5
 
 
+def test_nothing_in_a_lock_reaches_the_terminal_unseen() -> None:
+    found = one("v1.0.0", ["v2.0.0"], root="\x1b[2J")
+
+    assert format_standings([found]).splitlines()[1].endswith("  you (\\x1b[2J)")
+
+
 def test_a_table_of_nothing_is_empty() -> None:
     assert format_standings([]) == ""
 

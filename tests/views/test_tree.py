@@ -155,9 +155,9 @@ def test_depth_counts_the_levels_below_the_first(depth: int, lines: int) -> None
 def test_what_a_limit_cut_short_is_written_out_where_there_is_room() -> None:
     lock = lock_of(
         {
-            "a v1.0.0": {"b": "*"},
-            "b v1.0.0": {"z": "*"},
-            "z v1.0.0": {"provider-net": "*"},
+            "a v1.0.0": {"z": "*"},
+            "z v1.0.0": {"network": "*"},
+            "network v1.0.0": {"provider-net": "*"},
             "provider-net v1.0.0": {},
         },
         {"a": "*", "z": "*"},
@@ -169,12 +169,29 @@ def test_what_a_limit_cut_short_is_written_out_where_there_is_room() -> None:
         shortened(text)
         == """\
 a v1.0.0 [Configuration, asked for]
-└── b v1.0.0 [Configuration]
-    └── z v1.0.0 [Configuration, asked for]
+└── z v1.0.0 [Configuration, asked for]
+    └── network v1.0.0 [Configuration]
 z v1.0.0 [Configuration, asked for]
-└── provider-net v1.0.0 [Provider]
+└── network v1.0.0 [Configuration]
+    └── provider-net v1.0.0 [Provider]
 """
     )
+
+
+def test_inverted_nobody_is_above_the_first_package_to_require_it() -> None:
+    view = TreeView(inverted=True, start=named("provider-store"), depth=0, constraints=True)
+
+    text = format_tree(SHOP, view)
+
+    assert shortened(text) == "provider-store v1.1.0 [Provider, asked for]\n"
+
+
+def test_nothing_in_a_lock_reaches_the_terminal_unseen() -> None:
+    lock = lock_of({"app v1.0.0": {}}, {"app": "\x1b[2J\u202e"})
+
+    text = format_tree(lock, TreeView(constraints=True))
+
+    assert shortened(text) == "app v1.0.0 [Configuration, asked for] (required: \\x1b[2J\\u202e)\n"
 
 
 def test_a_package_locked_by_digest_shows_the_tag_that_carries_it() -> None:
@@ -217,8 +234,19 @@ def test_a_tree_that_repeats_without_end_is_refused(monkeypatch: pytest.MonkeyPa
     lock = lock_of({**layers, **sides, "a60 v1.0.0": {}}, {"a0": "*"})
     monkeypatch.setattr(tree, "_MOST_CHARACTERS", 1 << 20)
 
-    with pytest.raises(TreeTooLarge, match="--depth"):
+    with pytest.raises(TreeTooLarge) as raised:
         format_tree(lock, TreeView(dedupe=False))
+
+    assert raised.value.next == ("limit it with --depth N, or leave out --no-dedupe",)
+
+
+def test_a_tree_too_deep_to_read_is_refused_without_wrong_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree, "_MOST_CHARACTERS", 1_000)
+
+    with pytest.raises(TreeTooLarge) as raised:
+        format_tree(chain(50), TreeView())
+
+    assert raised.value.next == ("limit it with --depth N",)
 
 
 @pytest.mark.parametrize("dedupe", [True, False])

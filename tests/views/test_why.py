@@ -165,6 +165,15 @@ Paths (0)
     )
 
 
+def test_nothing_in_a_lock_reaches_the_terminal_unseen() -> None:
+    lock = lock_of({"app v1.0.0": {}}, {"app": "\x1b[2J"})
+
+    lines = format_explanation(explain(lock, named("app"))).splitlines()
+
+    assert lines[3] == "  you  \\x1b[2J  NOT satisfied"
+    assert lines[6] == "  xpkg.example.org/acme/app v1.0.0, asked for: \\x1b[2J, NOT satisfied"
+
+
 def test_a_circle_above_is_an_error_that_names_its_members() -> None:
     lock = lock_of({"a v1.0.0": {"b": "*"}, "b v1.0.0": {"a": "*", "net": "*"}, "net v1.0.0": {}}, {"a": "*"})
 

@@ -1,0 +1,117 @@
+"""xplock diff: what differs between two locks, or between a lock and a cluster."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from render.cli.options import output_option
+from render.cli.output import Output
+from render.errors import Differs, InvalidInput
+from render.files import read_plain
+from render.limits import LimitExceeded, Limits
+from render.lock.diff import LockDiff, diff_live, diff_locks
+from render.lock.file import read_lock
+from render.lock.live import LiveLock, parse_live_lock
+from render.lock.model import LOCK_FILE, Lock
+from render.lock.parse import parse_lock
+from render.versions import Version, parse_version
+from render.views.diff import diff_document, format_diff, format_markdown
+
+_STDIN = "-"
+
+
+def _parse_crossplane(_context: click.Context, _option: click.Parameter, text: str | None) -> Version | None:
+    return parse_version(text) if text else None
+
+
+@click.command(
+    epilog="Examples: xplock diff main; xplock diff old.yaml new.yaml -o markdown; "
+    "kubectl get lock lock -o yaml | xplock diff -"
+)
+@click.argument("old", metavar="[A]", default="HEAD")
+@click.argument("new", metavar="[B]", required=False)
+@click.option(
+    "-C",
+    "--dir",
+    "folder",
+    default=Path(),
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The project folder whose lock is meant.",
+)
+@click.option("--exit-code", is_flag=True, help="Exit 3 if there is a difference.")
+@click.option(
+    "--crossplane-version",
+    "crossplane",
+    callback=_parse_crossplane,
+    metavar="VERSION",
+    help="The cluster's Crossplane; below v2.4 the names of revisions are compared too.",
+)
+@output_option("text", "json", "markdown")
+@click.pass_obj
+def diff(
+    output: Output,
+    old: str,
+    new: str | None,
+    folder: Path,
+    exit_code: bool,
+    crossplane: Version | None,
+    form: str,
+) -> None:
+    """Show what changed from A to B.
+
+    Each is a lock file, a folder with one, a Git revision, or - for a cluster's Lock on stdin. Without B it is the
+    lock in the folder; without A the one of the last commit.
+    """
+    reader = _Reader(folder, Limits.from_environment(os.environ))
+    found = _compare(reader.read(old), reader.read(new or str(folder)), crossplane)
+    if form == "json":
+        output.result_json(diff_document(found))
+    else:
+        output.result(format_markdown(found) if form == "markdown" else format_diff(found))
+    if exit_code and not found.equal:
+        raise Differs(f"{old} and {new or folder / LOCK_FILE} differ")
+
+
+def _compare(old: Lock | LiveLock, new: Lock | LiveLock, crossplane: Version | None) -> LockDiff:
+    if isinstance(new, LiveLock):
+        old, new = new, old
+    if isinstance(new, LiveLock):
+        raise InvalidInput(
+            "two clusters cannot be compared", why="only one Lock fits on stdin", next="name a file"
+        )
+    return diff_live(new, old, crossplane) if isinstance(old, LiveLock) else diff_locks(old, new)
+
+
+class _Reader:
+    """Finds the lock that an argument means."""
+
+    def __init__(self, folder: Path, limits: Limits) -> None:
+        self._folder = folder
+        self._limits = limits
+
+    def read(self, text: str) -> Lock | LiveLock:
+        """Read a file, a folder's lock, the cluster's on stdin, or one out of Git."""
+        if text == _STDIN:
+            return parse_live_lock(sys.stdin.buffer.read(self._limits.lock_bytes), self._limits)
+        path = Path(text)
+        if path.is_dir():
+            return read_lock(path, self._limits) or Lock()
+        if path.is_file():
+            return self._read_file(path)
+        return self._read_revision(text)
+
+    def _read_file(self, path: Path) -> Lock:
+        data = read_plain(path, self._limits.lock_bytes)
+        if data is None:
+            raise LimitExceeded(f"{path} is too large", "lock_bytes", self._limits)
+        return parse_lock(data, self._limits, place=str(path))
+
+    def _read_revision(self, revision: str) -> Lock:
+        # GitPython is for those who need it.
+        from render.git import read_at
+
+        data = read_at(self._folder, revision, LOCK_FILE, limits=self._limits)
+        # Not there yet at that revision: then everything is new.
+        return parse_lock(data, self._limits, place=f"{revision}:{LOCK_FILE}") if data is not None else Lock()

@@ -1,0 +1,182 @@
+"""An error says who wants what, what there is, and an edit that helps."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rig.catalogs import FakeCatalog, digest_of, named, root, solve, versions
+
+from render.errors import RenderError
+from render.resolve.conflict import MissingPackage, NoSolution, Suggestion, explain
+from render.resolve.model import Root
+
+BASES = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}
+PACKAGES = {
+    "app v1.0.0": {"base": "<2.0.0"},
+    "app v2.0.0": {"base": ">=2.0.0"},
+    "site v1.0.0": {"base": "<2.0.0"},
+    "site v2.0.0": {"base": ">=2.0.0"},
+    **BASES,
+}
+
+
+def failure(catalog: FakeCatalog, *roots: Root) -> RenderError:
+    with pytest.raises((NoSolution, MissingPackage)) as caught:
+        solve(catalog, *roots)
+    return caught.value
+
+
+def test_the_whole_text_of_a_conflict() -> None:
+    error = failure(FakeCatalog(PACKAGES), root("app", tag="v2.0.0"), root("site", "<2"))
+
+    assert str(error).splitlines() == [
+        "no version of xpkg.example.org/acme/base suits every dependant",
+        "  why:  xpkg.example.org/acme/app v2.0.0 accepts xpkg.example.org/acme/base >=2.0.0",
+        "        xpkg.example.org/acme/site v1.0.0 accepts xpkg.example.org/acme/base <2.0.0",
+        "        it has v2.0.0, v1.1.0, v1.0.0",
+        "        you ask for xpkg.example.org/acme/site <2 (site.yaml)",
+        "        you ask for xpkg.example.org/acme/app v2.0.0 (app.yaml)",
+        "  next: ask for xpkg.example.org/acme/app v1.0.0 instead, which suits everyone (app.yaml)",
+        "        ask for xpkg.example.org/acme/site v2.0.0 instead, which suits everyone (site.yaml)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("packages", "roots"),
+    [
+        (PACKAGES, [root("app", tag="v2.0.0"), root("site", "<2")]),
+        (PACKAGES, [root("app", tag="v2.0.0"), root("base", "<2")]),
+        (PACKAGES, [root("base", ">=9")]),
+        (PACKAGES, [root("app", ">=2"), root("base", digest=digest_of("base v1.0.0"))]),
+        ({"app v1.0.0": {}, "app v2.0.0": {"gone": "*"}}, [root("app", tag="v2.0.0")]),
+        (
+            {**PACKAGES, "top v1.0.0": {"app": "v2.0.0"}, "top v0.9.0": {"app": "*"}},
+            [root("top", ">=1"), root("site", tag="v1.0.0")],
+        ),
+    ],
+)
+def test_every_edit_that_is_suggested_helps(packages: dict[str, dict[str, str]], roots: list[Root]) -> None:
+    error = failure(FakeCatalog(packages), *roots)
+
+    edits = [line.split(" ") for line in error.next if line.startswith("ask for ")]
+    assert edits
+    for _, _, source, version, *_ in edits:
+        others = [wish for wish in roots if str(wish.source) != source]
+        edited = [*others, root(source, tag=version)]
+
+        assert len(edited) == len(roots)
+        assert versions(solve(FakeCatalog(packages), *edited))
+
+
+def test_an_edit_that_breaks_another_rule_is_not_suggested() -> None:
+    packages = {**PACKAGES, "site v2.0.0": {"base": ">=2.0.0", "site": "*"}, "app v1.0.0": {"base": ">9"}}
+
+    error = failure(FakeCatalog(packages), root("app", tag="v2.0.0"), root("site", tag="v1.0.0"))
+
+    assert not any(line.startswith("ask for ") for line in error.next)
+    assert error.next == (
+        f"use another version of {named('app')} or of {named('site')}, or ask its maintainers",
+    )
+
+
+def test_a_long_way_to_a_conflict_is_told_link_by_link() -> None:
+    catalog = FakeCatalog(
+        {
+            "app v1.0.0": {"mid": "^1"},
+            "mid v1.4.0": {"deep": ">=0.2"},
+            "deep v0.3.0": {"base": ">=9"},
+            **BASES,
+        }
+    )
+
+    error = failure(catalog, root("app", tag="v1.0.0"))
+
+    assert error.what == f"no version of {named('base')} suits who needs it"
+    assert error.why == (
+        f"{named('deep')} v0.3.0 accepts {named('base')} >=9",
+        "it has v2.0.0, v1.1.0, v1.0.0",
+        f"you ask for {named('app')} v1.0.0 (app.yaml)",
+        f"{named('app')} v1.0.0 accepts {named('mid')} ^1",
+        f"{named('mid')} v1.4.0 accepts {named('deep')} >=0.2",
+    )
+    assert error.next == (f"use another version of {named('deep')}, or ask its maintainers",)
+
+
+def test_versions_of_one_dependant_that_want_the_same_share_a_line() -> None:
+    many = {f"app v1.{i}.0": {"base": ">=9"} for i in range(9)}
+
+    error = failure(FakeCatalog({**many, **BASES}), root("app"))
+
+    shown = "v1.8.0, v1.7.0, v1.6.0, v1.5.0, v1.4.0, v1.3.0 and 3 more"
+    assert f"{named('app')} {shown} accepts {named('base')} >=9" in error.why
+
+
+def test_many_reasons_are_cut_and_counted() -> None:
+    many = {f"app v1.{i}.0": {"base": f">={i + 9}"} for i in range(20)}
+
+    error = failure(FakeCatalog({**many, **BASES}), root("app"))
+
+    assert len(error.why) == 9
+    assert error.why[-1] == "… and 14 more reasons"
+
+
+def test_a_repository_without_any_version_says_so() -> None:
+    error = failure(FakeCatalog({"base main": {}}), root("base"))
+
+    assert "it has no version that could be installed" in error.why
+
+
+def test_a_missing_package_names_who_needs_it_and_how_it_came_there() -> None:
+    error = failure(FakeCatalog({"app v1.0.0": {"gone": ">=1"}}), root("app", tag="v1.0.0"))
+
+    assert isinstance(error, MissingPackage)
+    assert error.why == (
+        f"{named('app')} v1.0.0 accepts {named('gone')} >=1",
+        f"{named('gone')} does not exist",
+        f"you ask for {named('app')} v1.0.0 (app.yaml)",
+    )
+
+
+def test_a_suggestion_is_an_edit_with_its_place() -> None:
+    error = explain([], lambda _: pytest.fail("nobody asks"), [Suggestion("a.yaml", named("app"), "v1.0.0")])
+
+    assert error.next == (f"ask for {named('app')} v1.0.0 instead, which suits everyone (a.yaml)",)
+
+
+_CHILD = """
+from rig.catalogs import FakeCatalog, root, solve
+from render.errors import RenderError
+packages = {
+    **{f"app v1.{i}.0": {"left": "*", "right": "*", "base": f">=1.{i}"} for i in range(4)},
+    **{f"left v1.{i}.0": {"base": "<1.2", "deep": "*"} for i in range(4)},
+    **{f"right v1.{i}.0": {"base": ">=1.2", "deep": f"1.{i}"} for i in range(4)},
+    **{f"deep v1.{i}.0": {"right": f"1.{i + 1}"} for i in range(4)},
+    **{f"base v1.{i}.0": {} for i in range(4)},
+}
+for wishes in ([root("app")], [root("left", "<1.3"), root("right", ">=1.1"), root("app", "*")]):
+    try:
+        print(solve(FakeCatalog(packages), *wishes))
+    except RenderError as error:
+        print(error)
+"""
+
+
+def test_the_text_does_not_depend_on_the_order_of_hashes() -> None:
+    tests = Path(__file__).parents[1]
+    paths = os.pathsep.join([str(tests), str(tests.parent)])
+
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", _CHILD],
+            env={"PYTHONPATH": paths, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for seed in ("0", "1", "42", "random")
+    }
+
+    [text] = texts
+    assert text.count("no version of") == 2

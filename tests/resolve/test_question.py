@@ -1,0 +1,115 @@
+"""What the search learns from the catalog."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from rig.catalogs import FakeCatalog, candidate, digest_of, locked, named, root
+
+from render.limits import Limits
+from render.packages import Package
+from render.references import Source
+from render.resolve.candidates import ABSENT, bit
+from render.resolve.edges import dependency_edges
+from render.resolve.fetching import Fetcher
+from render.resolve.model import Edge, Request, Root, Wanted
+from render.resolve.question import NewDigest, Question
+from render.resolve.solver import USER
+from render.versions import parse_version
+
+BASES = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}
+APP = {"app v1.0.0": {"base": "<2.0.0"}}
+
+
+def edges(source: Source, package: Package) -> tuple[Edge, ...]:
+    return dependency_edges(source, package, complete=True)
+
+
+@contextmanager
+def asking(catalog: FakeCatalog, *roots: Root, **more: object) -> Iterator[Question]:
+    wanted = Wanted(roots, **more)  # type: ignore[arg-type]  # tests name fields of Wanted
+    with Fetcher(catalog, Limits(), edges, wanted) as fetcher:
+        yield Question(wanted, fetcher)
+
+
+def test_a_wish_of_the_user_excludes_absence_and_what_does_not_answer() -> None:
+    with asking(FakeCatalog(BASES), root("base", "<2")) as question:
+        [wish] = question.requirements()
+
+    assert wish.terms[USER] == bit(0)
+    assert wish.terms[named("base")] == ~(bit(0) | bit(1))
+    assert wish.fact
+    assert wish.fact.edge == Edge(named("base"), root("base", "<2").request, None, "base.yaml")
+
+
+def test_a_wish_of_the_command_line_leaves_absence_possible() -> None:
+    with asking(FakeCatalog(BASES), asked={named("base"): Request(tag="v1.1.0")}) as question:
+        [wish] = question.requirements()
+
+    assert not wish.terms[named("base")] & ABSENT
+    assert USER not in wish.terms
+
+
+def test_a_candidate_brings_what_it_depends_on() -> None:
+    with asking(FakeCatalog({**APP, **BASES}), root("app")) as question:
+        [fact] = question.facts(named("app"), 0)
+
+    assert fact.terms == {named("app"): bit(0), named("base"): ~(bit(0) | bit(1))}
+
+
+def test_a_candidate_for_another_crossplane_is_ruled_out_with_the_reason() -> None:
+    catalog = FakeCatalog(BASES, crossplane={"base v1.0.0": ">=v2"})
+
+    with asking(catalog, root("base"), crossplane=parse_version("v1.20.0")) as question:
+        [fact] = question.facts(named("base"), 0)
+
+    assert fact.terms == {named("base"): bit(0)}
+    assert fact.fact
+    assert fact.fact.problem == f"{named('base')} v1.0.0 needs Crossplane >=v2, and yours is v1.20.0"
+
+
+def test_a_source_that_does_not_exist_has_no_candidates_and_the_reason() -> None:
+    with asking(FakeCatalog(BASES), root("gone")) as question:
+        universe = question.universe(named("gone"))
+
+    assert (universe.candidates, universe.problem) == ((), f"{named('gone')} does not exist")
+
+
+def test_a_digest_that_comes_up_on_the_way_starts_the_search_again_once() -> None:
+    catalog = FakeCatalog({"app v1.0.0": {"base": digest_of("base v1.1.0")}, **BASES})
+
+    with asking(catalog, root("app"), root("base")) as question:
+        question.universe(named("base"))
+        with pytest.raises(NewDigest):
+            question.facts(named("app"), 0)
+        [fact] = question.facts(named("app"), 0)
+        universe = question.universe(named("base"))
+
+    assert universe.candidates[0] == candidate("v1.1.0", digest_of("base v1.1.0"))
+    assert fact.terms[named("base")] == ~bit(0)
+
+
+def test_a_digest_alone_is_not_compared_with_every_tag() -> None:
+    catalog = FakeCatalog(BASES)
+
+    with asking(catalog, root("base", digest=digest_of("base v1.1.0"))) as question:
+        universe = question.universe(named("base"))
+
+    assert universe.candidates[0].digest == digest_of("base v1.1.0")
+    assert catalog.fetched == []
+
+
+def test_the_locked_candidate_is_tried_first_and_else_the_highest() -> None:
+    with asking(FakeCatalog(BASES), root("base"), preferred=locked(base="v1.0.0")) as question:
+        everything = question.universe(named("base")).everything
+
+        assert question.choose(named("base"), everything, {}) == 0
+        assert question.choose(named("base"), bit(1) | bit(2), {}) == 2
+
+
+def test_roots_come_in_one_order() -> None:
+    roots = [root("b"), root("a"), root("c")]
+
+    with asking(FakeCatalog(BASES), *roots) as one, asking(FakeCatalog(BASES), *reversed(roots)) as other:
+        assert one.roots() == other.roots()
+        assert [edge.source.name for edge in one.roots()] == ["a", "b", "c"]

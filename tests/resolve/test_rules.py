@@ -1,0 +1,232 @@
+"""What a whole answer has to keep besides versions."""
+
+from collections.abc import Mapping
+
+import pytest
+from rig.catalogs import FakeCatalog, candidate, digest_of, locked, named, root, solve, versions
+
+from render.packages import Kind
+from render.resolve.model import Request
+from render.resolve.rules import CyclicDependencies, LostVersion, ScatteredFamily, SharedObjects, moves_lines
+
+CRD = "CustomResourceDefinition things.example.org"
+FAMILY = {"family-aws": "family-aws", "s3": "family-aws", "ec2": "family-aws"}
+
+
+def test_a_cycle_is_shown_whole_from_its_lowest_member() -> None:
+    catalog = FakeCatalog(
+        {
+            "app v1.0.0": {"c": "*"},
+            "c v1.0.0": {"a": "*"},
+            "a v1.0.0": {"leaf": "*", "b": "*"},
+            "b v1.0.0": {"c": "*"},
+            "leaf v1.0.0": {},
+        }
+    )
+
+    for wish in (root("app"), root("b"), root("c")):
+        with pytest.raises(CyclicDependencies) as caught:
+            solve(catalog, wish)
+
+        assert caught.value.exit_code == 4
+        assert caught.value.why == (" -> ".join(str(named(name)) for name in ("a", "b", "c", "a")),)
+
+
+@pytest.mark.parametrize("constraint", ["*", "<1.0.0", ">=1.0.0"])
+def test_a_package_that_depends_on_itself_is_a_cycle(constraint: str) -> None:
+    with pytest.raises(CyclicDependencies) as caught:
+        solve(FakeCatalog({"app v1.0.0": {"app": constraint}}), root("app"))
+
+    assert caught.value.why == (f"{named('app')} -> {named('app')}",)
+
+
+def test_two_ways_to_one_package_are_no_cycle() -> None:
+    catalog = FakeCatalog(
+        {
+            "app v1.0.0": {"left": "*", "right": "*", "base": "*"},
+            "left v1.0.0": {"base": "*"},
+            "right v1.0.0": {"left": "*", "base": "*"},
+            "base v1.0.0": {},
+        }
+    )
+
+    assert len(versions(solve(catalog, root("app")))) == 4
+
+
+def test_a_closure_may_be_deeper_than_pythons_stack() -> None:
+    deep = {f"p{i} v1.0.0": {f"p{i + 1}": "*"} for i in range(1500)}
+
+    assert len(versions(solve(FakeCatalog({**deep, "p1500 v1.0.0": {}}), root("p0")))) == 1501
+
+
+def shared(one: str, other: str, kinds: Mapping[str, Kind] | None = None) -> FakeCatalog:
+    return FakeCatalog(
+        {"app v1.0.0": {"new": ">=1", "old": "*"}, "new v2.0.0": {}, "old v1.0.0": {}},
+        objects={"new": [one, "Secret a"], "old": [other, "Secret a"]},
+        kinds=kinds or {"new": Kind.PROVIDER, "old": Kind.PROVIDER},
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        (CRD, CRD, Kind.PROVIDER),
+        (CRD, "ManagedResourceDefinition things.example.org", Kind.PROVIDER),
+        ("CompositeResourceDefinition xs.example.org",) * 2 + (Kind.CONFIGURATION,),
+        ("Composition x",) * 2 + (Kind.CONFIGURATION,),
+    ],
+)
+def test_two_packages_that_bring_one_object_are_an_error(one: str, other: str, kind: Kind) -> None:
+    catalog = shared(one, other, {"new": kind, "old": kind})
+
+    with pytest.raises(SharedObjects) as caught:
+        solve(catalog, root("app"), root("old"))
+
+    assert caught.value.exit_code == 4
+    name = one.split(" ")[1]
+    assert f"installs {one.split(' ')[0]} {name}" in caught.value.why[0]
+    assert f"{named('new')} v2.0.0 is wanted by {named('app')} (>=1)" in caught.value.why
+    assert f"{named('old')} v1.0.0 is wanted by {named('app')} (*), you (any version)" in caught.value.why
+    assert list(caught.value.next[1:]) == moves_lines(named("old"), named("new"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kinds"),
+    [
+        (CRD, CRD, {"new": Kind.FUNCTION, "old": Kind.FUNCTION}),
+        (CRD, CRD, {"new": Kind.FUNCTION, "old": Kind.PROVIDER}),
+        (CRD, "CustomResourceDefinition others.example.org", {}),
+        ("CompositeResourceDefinition x", "Composition x", {}),
+        ("CompositeResourceDefinition x", "CustomResourceDefinition x", {}),
+    ],
+)
+def test_functions_and_different_objects_do_not_collide(
+    one: str, other: str, kinds: Mapping[str, Kind]
+) -> None:
+    assert len(versions(solve(shared(one, other, kinds), root("app")))) == 3
+
+
+def test_many_shared_objects_are_counted() -> None:
+    many = [f"CustomResourceDefinition c{i}.example.org" for i in range(9)]
+    catalog = FakeCatalog({"a v1.0.0": {}, "b v1.0.0": {}}, objects={"a": many, "b": many})
+
+    with pytest.raises(SharedObjects) as caught:
+        solve(catalog, root("a"), root("b"))
+
+    assert caught.value.why[0].endswith("c2.example.org and 6 more")
+
+
+def family(first: str = "s3", **more: str) -> FakeCatalog:
+    return FakeCatalog(
+        {
+            "app v1.0.0": {first: "*", **more},
+            "s3 v1.5.0": {"family-aws": ">= 0.0.0"},
+            "ec2 v1.4.0": {"family-aws": ">= 0.0.0"},
+            "ec2 v2.0.0": {"family-aws": ">= 0.0.0"},
+            "family-aws v1.4.0": {},
+            "family-aws v1.5.0": {},
+            "family-aws v2.1.0": {},
+        },
+        families=FAMILY,
+    )
+
+
+def test_a_family_follows_the_major_version_of_its_members() -> None:
+    assert versions(solve(family(), root("app")))["family-aws"] == "v1.5.0"
+
+
+def test_a_family_that_is_free_is_the_highest_as_crossplane_takes_it() -> None:
+    assert versions(solve(family(), root("app"), follow_families=False))["family-aws"] == "v2.1.0"
+
+
+def test_a_family_that_comes_up_before_its_members_follows_them_too() -> None:
+    assert versions(solve(family("family-aws", s3="*"), root("app")))["family-aws"] == "v1.5.0"
+    assert versions(solve(family(), root("app"), root("family-aws")))["family-aws"] == "v1.5.0"
+
+
+def test_a_family_follows_the_highest_of_its_members() -> None:
+    assert versions(solve(family(ec2=">=2"), root("app")))["family-aws"] == "v2.1.0"
+    assert versions(solve(family(ec2="<2"), root("app")))["family-aws"] == "v1.5.0"
+
+
+def test_following_is_a_preference_and_no_rule() -> None:
+    catalog = family(**{"family-aws": ">=2"})
+
+    assert versions(solve(catalog, root("app")))["family-aws"] == "v2.1.0"
+
+
+def test_a_locked_family_stays_where_it_is() -> None:
+    preferred = locked(**{"family-aws": "v2.1.0"})
+
+    assert versions(solve(family(), root("app"), preferred=preferred))["family-aws"] == "v2.1.0"
+
+
+def test_a_family_in_two_places_is_an_error() -> None:
+    catalog = FakeCatalog(
+        {"a.example/acme/s3 v1.0.0": {}, "b.example/acme/ec2 v1.0.0": {}, "a.example/other/sqs v1.0.0": {}},
+        families={
+            name: "family-aws" for name in ("a.example/acme/s3", "b.example/acme/ec2", "a.example/other/sqs")
+        },
+    )
+
+    with pytest.raises(ScatteredFamily) as registry:
+        solve(catalog, root("a.example/acme/s3"), root("b.example/acme/ec2"))
+    with pytest.raises(ScatteredFamily) as organisation:
+        solve(catalog, root("a.example/acme/s3"), root("a.example/other/sqs"))
+
+    assert registry.value.exit_code == 4
+    assert "a.example/acme: a.example/acme/s3" in registry.value.why
+    assert "b.example/acme: b.example/acme/ec2" in registry.value.why
+    assert "a.example/other: a.example/other/sqs" in organisation.value.why
+
+
+def test_two_families_may_be_in_two_places() -> None:
+    catalog = FakeCatalog(
+        {"a.example/acme/s3 v1.0.0": {}, "b.example/acme/gke v1.0.0": {}},
+        families={"a.example/acme/s3": "family-aws", "b.example/acme/gke": "family-gcp"},
+    )
+
+    assert len(versions(solve(catalog, root("a.example/acme/s3"), root("b.example/acme/gke")))) == 2
+
+
+BASES = {"base v1.0.0": {}, "base v1.1.0": {}}
+
+
+@pytest.mark.parametrize("which", ["preferred", "released"])
+def test_a_locked_version_that_is_no_longer_offered_is_not_lowered_silently(which: str) -> None:
+    with pytest.raises(LostVersion) as caught:
+        solve(FakeCatalog(BASES), root("base"), **{which: locked(base="v1.2.0")})
+
+    assert caught.value.exit_code == 1
+    assert caught.value.what == f"{named('base')} would go back from v1.2.0 to v1.1.0"
+
+
+def test_a_lower_version_is_accepted_where_the_user_says_so() -> None:
+    before = locked(base="v1.2.0")
+    asked = {named("base"): Request(tag="v1.1.0")}
+
+    assert versions(solve(FakeCatalog(BASES), root("base"), preferred=before, allow_lower=True))
+    assert versions(solve(FakeCatalog(BASES), root("base"), released=before, asked=asked))
+
+
+def test_a_version_that_no_longer_fits_may_be_lowered() -> None:
+    resolution = solve(FakeCatalog(BASES), root("base", "<1.1"), preferred=locked(base="v1.1.0"))
+
+    assert versions(resolution) == {"base": "v1.0.0"}
+
+
+def test_a_version_that_is_offered_and_fits_may_be_lowered_for_what_it_depends_on() -> None:
+    catalog = FakeCatalog({"app v2.0.0": {"base": ">=1.1"}, "app v1.0.0": {"base": "*"}, **BASES})
+
+    resolution = solve(
+        catalog, root("app"), root("base", "<1.1"), preferred=locked(app="v2.0.0", base="v1.1.0")
+    )
+
+    assert versions(resolution) == {"app": "v1.0.0", "base": "v1.0.0"}
+
+
+def test_a_version_by_digest_is_compared_by_the_tag_that_carries_it() -> None:
+    before = {named("base"): candidate("v1.2.0", digest_of("base v1.2.0"))}
+
+    with pytest.raises(LostVersion):
+        solve(FakeCatalog(BASES), root("base"), preferred=before)

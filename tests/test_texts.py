@@ -1,0 +1,71 @@
+"""Text from outside is shown without terminal sequences, at a readable length, and without secrets."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from render.texts import SHOWN_CHARACTERS, hides_something, redact, visible
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain – text, größer 日本", "plain – text, größer 日本"),
+        ("\x1b]0;x\x07\x1b[2J", r"\x1b]0;x\x07\x1b[2J"),
+        ("a\tb\nc\rd\x00", r"a\tb\nc\rd\x00"),
+        ("\x7f\x85\x9b", r"\x7f\x85\x9b"),
+        ("\u202e\u2066\u200b\u2028\ufeff\u00ad", r"\u202e\u2066\u200b\u2028\ufeff\xad"),
+        ("\ud800", r"\ud800"),
+        ("\U000e0041", r"\U000e0041"),
+        ("😀", "😀"),
+    ],
+)
+def test_what_cannot_be_seen_is_written_out(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("length", "shown"), [(SHOWN_CHARACTERS, "x" * 500), (SHOWN_CHARACTERS + 1, "x" * 499 + "…")]
+)
+def test_long_text_is_cut_and_shows_it(length: int, shown: str) -> None:
+    assert visible("x" * length) == shown
+
+
+@given(st.text())
+def test_nothing_that_is_shown_hides_anything(text: str) -> None:
+    assert not hides_something(visible(text))
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f]", visible(text))
+
+
+@given(st.text(alphabet=st.characters(min_codepoint=32, max_codepoint=126), max_size=100))
+def test_plain_text_is_shown_as_it_is(text: str) -> None:
+    assert visible(text) == text
+    assert not hides_something(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("https://user:secret@h.example/x", "https://***@h.example/x"),
+        ("see https://secret@h.example.", "see https://***@h.example."),
+        ("https://h.example/x?token=secret&a=secret#f", "https://h.example/x?token=***&a=***#f"),
+        ("https://h.example?a", "https://h.example?a=***"),
+        ("HTTPS://user:secret@h", "HTTPS://***@h"),
+        ("git+ssh://git:secret@h/x and http://a:secret@b", "git+ssh://***@h/x and http://***@b"),
+        ("https://user:sec@ret@h/x", "https://***@h/x"),
+        ("no url: a@b.example", "no url: a@b.example"),
+        ("h.example/x@sha256:abc", "h.example/x@sha256:abc"),
+    ],
+)
+def test_secrets_in_addresses_become_stars(text: str, shown: str) -> None:
+    assert redact(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text", ["a." * 500_000, "a://" * 250_000, "a:" * 500_000, "a://" + "b" * 1_000_000, "://" * 300_000]
+)
+def test_a_megabyte_of_odd_text_is_no_work(text: str) -> None:
+    # By the square of the length this would take an hour; the runner would not wait for it.
+    assert "secret" not in redact(text + " https://u:secret@h")
