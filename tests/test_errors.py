@@ -46,6 +46,6 @@ def test_every_part_has_a_bound() -> None:
 
 
 def test_a_secret_is_found_where_the_text_is_cut() -> None:
-    shown = str(RenderError("x" * 480 + " https://user:" + "secret" * 100 + "@h.example"))
+    shown = str(RenderError("x" * 440 + " https://user:" + "secret" * 100 + "@h.example"))
 
     assert "secret" not in shown

@@ -13,6 +13,8 @@ from render.registry.routes import Offline
 from render.resolve.model import Candidate, Catalog, Request
 from render.versions import parse_candidate
 
+_SHOWN = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
@@ -46,11 +48,11 @@ def find_source(text: str, lock: Lock) -> Source:
     found = full or [source for source in lock.packages if f"/{source}".endswith(f"/{text}")]
     if len(found) == 1:
         return found[0]
-    known = sorted(map(str, found or lock.packages))
+    near = found or _nearest(text, lock)
     raise UnknownPackage(
         f"{text} names {len(found)} packages of the lock" if found else f"{text} is not in the lock",
-        why=[f"did you mean {near}?" for near in _nearest(text, known)] or "the lock is empty",
-        next="write the source in full",
+        why=[f"did you mean {source}?" for source in near[:_SHOWN]],
+        next="write the source in full; `xplock tree` shows what is locked",
     )
 
 
@@ -86,9 +88,9 @@ def _parse_version(text: str) -> Request:
     return Request(tag=text) if version else Request.of(parse_constraint(text))
 
 
-def _nearest(text: str, known: Sequence[str]) -> list[str]:
-    ends = [name for name in known if name.endswith(text)]
-    return ends[:5] or get_close_matches(text, known, n=3, cutoff=0.4)
+def _nearest(text: str, lock: Lock) -> list[Source]:
+    names = {source.name: source for source in sorted(lock.packages, reverse=True)}
+    return [names[name] for name in get_close_matches(text.rpartition("/")[2], names, n=_SHOWN)]
 
 
 @dataclass(frozen=True, slots=True)

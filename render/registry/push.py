@@ -14,7 +14,7 @@ import urllib3
 from requests.adapters import HTTPAdapter
 
 from render.errors import RenderError
-from render.references import Source
+from render.references import Digest, Source
 from render.registry.addresses import RequestRefused, api_address, follow_url, host_of, is_private, split_url
 from render.registry.connections import read_proxies, tls_context
 from render.registry.manifests import Content, Descriptor
@@ -45,9 +45,12 @@ class Pusher:
         self._container = oras.container.Container(repository)
         self._container.registry, self._container.namespace = host, ""
         self._container.repository = repository
+        self._there: set[Digest] = set()
 
     def push_blob(self, descriptor: Descriptor, file: IO[bytes]) -> None:
-        """Upload a blob, unless the registry has it."""
+        """Upload a blob, unless the registry has it; it is asked once."""
+        if descriptor.digest in self._there:
+            return
         # oras takes blobs by path.
         with tempfile.NamedTemporaryFile() as copy:
             while chunk := file.read(1 << 20):
@@ -56,6 +59,7 @@ class Pusher:
             layer = {"digest": descriptor.digest, "size": descriptor.size, "mediaType": descriptor.media_type}
             response = self._client.upload_blob(copy.name, self._container, layer)
         self._check(response, f"the blob {descriptor.digest}")
+        self._there.add(descriptor.digest)
 
     def push_content(self, content: Content, tag: str | None = None) -> None:
         """Upload a manifest or index, exactly these bytes, under a tag or under its digest."""

@@ -1,6 +1,7 @@
 """What the search wants to know, answered from the catalog."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from render.packages import Package
 from render.references import Digest, Source
@@ -8,7 +9,7 @@ from render.registry.manifests import NotFound
 from render.resolve.candidates import ABSENT, Bits, Universe, bit, highest, make_universe
 from render.resolve.edges import dependency_edges
 from render.resolve.fetching import Fetcher
-from render.resolve.model import Chosen, Edge, Request, Resolution, Wanted
+from render.resolve.model import Candidate, Chosen, Edge, Request, Resolution, Wanted
 from render.resolve.solver import USER, Fact, Incompatibility
 from render.versions import highest_first, parse_candidate
 
@@ -118,7 +119,9 @@ class Question:
             candidate = self.universe(source).candidates[chosen[source]]
             package = self._fetcher.package(source, candidate)
             packages[source] = Chosen(source, candidate, package, self._edges(source, package))
-        return Resolution(packages, self._wanted.roots)
+        answer = Resolution(packages, self._wanted.roots)
+        settled = {source: _settle(chosen, answer.edges_to(source)) for source, chosen in packages.items()}
+        return Resolution(settled, self._wanted.roots)
 
     def _depends(self, source: Source, index: int, edge: Edge, fact: Fact) -> Incompatibility:
         return Incompatibility({source: bit(index), edge.source: ~self._answering(edge)}, fact)
@@ -179,3 +182,11 @@ class Question:
         members = [member for member, index in self._members.get(family, ()) if chosen.get(member) == index]
         versions = [self.universe(member).candidates[chosen[member]].version for member in members]
         return {version.parsed.major for version in versions if version}
+
+
+def _settle(chosen: Chosen, edges: Sequence[Edge]) -> Chosen:
+    """Forget the version of a digest that nobody asks about: whether it was looked up depends on the way here."""
+    digest = chosen.candidate.digest
+    if digest is None or any(edge.request.tag or not edge.request.exact for edge in edges):
+        return chosen
+    return replace(chosen, candidate=Candidate(None, digest=digest))

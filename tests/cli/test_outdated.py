@@ -29,8 +29,10 @@ SHOP = lock_of(
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A folder with a lock."""
-    return write_lock_of(tmp_path / "shop", SHOP)
+    """A folder with a lock, and what it was made from."""
+    folder = write_lock_of(tmp_path / "shop", SHOP)
+    (folder / "xplock.yaml").write_text(f"roots:\n  - package: {named('app')}:v1.0.0\n")
+    return folder
 
 
 def layout_of(folder: Path, tags: dict[str, list[str]]) -> str:
@@ -88,6 +90,7 @@ def test_nothing_newer_is_no_table(project: Path, tmp_path: Path, capsys: pytest
 
 def test_what_cannot_be_compared_is_mentioned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project = write_lock_of(tmp_path / "shop", lock_of({"app nightly": {}}, {"app": "nightly"}))
+    (project / "xplock.yaml").write_text(f"roots:\n  - package: {named('app')}:nightly\n")
 
     run(["outdated", str(project), layout_of(tmp_path / "layout", {"app": ["nightly", "v1.0.0"]})])
 
@@ -159,3 +162,16 @@ def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     run(["outdated", "--help"])
 
     assert "Example: xplock outdated platform/ --exit-code" in capsys.readouterr().out
+
+
+def test_layouts_and_families_of_the_settings_count(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    held_back(tmp_path / "layout")
+    with (project / "xplock.yaml").open("a") as settings:
+        settings.write("layouts:\n  - prefix: xpkg.example.org\n    folder: ../layout\n")
+
+    code = run(["outdated", str(project)])
+
+    assert code == 0
+    assert "v3.0.0" in capsys.readouterr().out

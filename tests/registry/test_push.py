@@ -179,6 +179,7 @@ def test_pushing_again_uploads_no_blob_twice(tmp_path: Path) -> None:
         pusher = world(environment(tmp_path, server.host)).pusher(Source(server.host, "acme/nop"))
 
         pusher.push_blob(DESCRIPTOR, BytesIO(BLOB))
+        pusher.push_blob(DESCRIPTOR, BytesIO(BLOB))
 
         assert [request.method for request in server.requests] == ["HEAD"]
 

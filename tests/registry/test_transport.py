@@ -864,10 +864,10 @@ class Crowd:
         return handle
 
 
-def test_at_most_four_requests_are_under_way_on_one_host() -> None:
+def test_at_most_so_many_requests_are_under_way_on_one_host() -> None:
     crowd = Crowd()
     with RecordingServer(crowd.count_at(0, lambda: crowd.most_here > 4)) as server:
-        world = asker(server.host)
+        world = asker(server.host, limits=bounded(parallel_per_host=4))
 
         with ThreadPoolExecutor(12) as threads:
             answers = list(threads.map(lambda n: get(world, f"{server.url}/{n}"), range(12)))
@@ -881,7 +881,7 @@ def test_at_most_eight_requests_are_under_way_in_all() -> None:
     crowd = Crowd()
     servers = [RecordingServer(crowd.count_at(place, lambda: crowd.most > 8)) for place in range(3)]
     with servers[0], servers[1], servers[2]:
-        world = asker(*(server.host for server in servers))
+        world = asker(*(server.host for server in servers), limits=bounded(parallel_per_host=4))
         urls = [f"{server.url}/{n}" for n in range(4) for server in servers]
 
         with ThreadPoolExecutor(12) as threads:

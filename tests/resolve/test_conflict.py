@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from rig.catalogs import FakeCatalog, digest_of, named, root, solve, versions
+from rig.catalogs import FakeCatalog, Packages, digest_of, named, root, solve, versions
 
 from render.errors import RenderError
 from render.resolve.conflict import MissingPackage, NoSolution, Suggestion, explain
 from render.resolve.model import Root
 
-BASES = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}
-PACKAGES = {
+BASES: Packages = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}
+PACKAGES: Packages = {
     "app v1.0.0": {"base": "<2.0.0"},
     "app v2.0.0": {"base": ">=2.0.0"},
     "site v1.0.0": {"base": "<2.0.0"},
@@ -57,7 +57,7 @@ def test_the_whole_text_of_a_conflict() -> None:
         ),
     ],
 )
-def test_every_edit_that_is_suggested_helps(packages: dict[str, dict[str, str]], roots: list[Root]) -> None:
+def test_every_edit_that_is_suggested_helps(packages: Packages, roots: list[Root]) -> None:
     error = failure(FakeCatalog(packages), *roots)
 
     edits = [line.split(" ") for line in error.next if line.startswith("ask for ")]
@@ -105,7 +105,7 @@ def test_a_long_way_to_a_conflict_is_told_link_by_link() -> None:
 
 
 def test_versions_of_one_dependant_that_want_the_same_share_a_line() -> None:
-    many = {f"app v1.{i}.0": {"base": ">=9"} for i in range(9)}
+    many: Packages = {f"app v1.{i}.0": {"base": ">=9"} for i in range(9)}
 
     error = failure(FakeCatalog({**many, **BASES}), root("app"))
 
@@ -114,7 +114,7 @@ def test_versions_of_one_dependant_that_want_the_same_share_a_line() -> None:
 
 
 def test_many_reasons_are_cut_and_counted() -> None:
-    many = {f"app v1.{i}.0": {"base": f">={i + 9}"} for i in range(20)}
+    many: Packages = {f"app v1.{i}.0": {"base": f">={i + 9}"} for i in range(20)}
 
     error = failure(FakeCatalog({**many, **BASES}), root("app"))
 
@@ -146,7 +146,7 @@ def test_a_suggestion_is_an_edit_with_its_place() -> None:
 
 
 _CHILD = """
-from rig.catalogs import FakeCatalog, root, solve
+from rig.catalogs import FakeCatalog, Packages, root, solve
 from render.errors import RenderError
 packages = {
     **{f"app v1.{i}.0": {"left": "*", "right": "*", "base": f">=1.{i}"} for i in range(4)},

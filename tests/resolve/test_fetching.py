@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from rig.catalogs import FakeCatalog, locked, named, root, solve, versions, written
+from rig.catalogs import FakeCatalog, Packages, locked, named, root, solve, versions, written
 
 from render.errors import RenderError
 from render.limits import Limits
@@ -15,7 +15,7 @@ from render.resolve.edges import RefusedPartial, dependency_edges
 from render.resolve.fetching import Fetcher
 from render.resolve.model import Edge, Request, Wanted
 
-WIDE = {"app v1.0.0": {f"p{i}": "*" for i in range(6)}, **{f"p{i} v1.0.0": {} for i in range(6)}}
+WIDE: Packages = {"app v1.0.0": {f"p{i}": "*" for i in range(6)}, **{f"p{i} v1.0.0": {} for i in range(6)}}
 
 
 def edges(source: Source, package: Package) -> tuple[Edge, ...]:
@@ -23,7 +23,7 @@ def edges(source: Source, package: Package) -> tuple[Edge, ...]:
 
 
 def test_only_versions_that_are_tried_are_fetched() -> None:
-    many = {f"{name} v1.{i}.0": {} for name in ("base", "net") for i in range(50)}
+    many: Packages = {f"{name} v1.{i}.0": {} for name in ("base", "net") for i in range(50)}
     catalog = FakeCatalog({"app v1.0.0": {"base": "*", "net": "<1.10"}, **many})
 
     solve(catalog, root("app"))
@@ -33,7 +33,7 @@ def test_only_versions_that_are_tried_are_fetched() -> None:
 
 
 def test_a_conflict_costs_the_versions_that_were_tried_and_no_more() -> None:
-    many = {f"app v1.{i}.0": {"base": ">=2.0.0" if i >= 8 else "*"} for i in range(10)}
+    many: Packages = {f"app v1.{i}.0": {"base": ">=2.0.0" if i >= 8 else "*"} for i in range(10)}
     catalog = FakeCatalog({**many, "base v1.0.0": {}, "base v2.0.0": {}, "site v1.0.0": {"base": "<2"}})
 
     resolution = solve(catalog, root("site"), root("app"))
@@ -44,7 +44,7 @@ def test_a_conflict_costs_the_versions_that_were_tried_and_no_more() -> None:
 
 
 def test_a_locked_closure_costs_one_question_for_each_package() -> None:
-    many = {f"{name} v1.{i}.0": {} for name in ("base", "net") for i in range(9)}
+    many: Packages = {f"{name} v1.{i}.0": {} for name in ("base", "net") for i in range(9)}
     catalog = FakeCatalog({"app v1.0.0": {"base": "*", "net": "*"}, "app v2.0.0": {}, **many})
 
     solve(catalog, root("app"), preferred=locked(app="v1.0.0", base="v1.3.0", net="v1.4.0"))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from rig.catalogs import FakeCatalog, candidate, digest_of, locked, named, root
+from rig.catalogs import FakeCatalog, Packages, candidate, digest_of, locked, named, root
 
 from render.limits import Limits
 from render.packages import Package
@@ -17,8 +17,8 @@ from render.resolve.question import NewDigest, Question
 from render.resolve.solver import USER
 from render.versions import parse_version
 
-BASES = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}
-APP = {"app v1.0.0": {"base": "<2.0.0"}}
+BASES: Packages = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}
+APP: Packages = {"app v1.0.0": {"base": "<2.0.0"}}
 
 
 def edges(source: Source, package: Package) -> tuple[Edge, ...]:

@@ -5,7 +5,18 @@ import threading
 import time
 
 import pytest
-from rig.catalogs import FakeCatalog, candidate, digest_of, locked, named, root, solve, versions, written
+from rig.catalogs import (
+    FakeCatalog,
+    Packages,
+    candidate,
+    digest_of,
+    locked,
+    named,
+    root,
+    solve,
+    versions,
+    written,
+)
 
 from render.constraints import parse_constraint
 from render.errors import RenderError
@@ -14,7 +25,7 @@ from render.resolve.conflict import MissingPackage, NoSolution
 from render.resolve.model import Request
 from render.versions import parse_version
 
-BASES = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}
+BASES: Packages = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}
 
 
 def test_a_shared_dependency_gets_one_version_that_suits_both_parents() -> None:
@@ -65,7 +76,7 @@ def test_the_highest_version_that_fits_is_taken(constraint: str, chosen: str) ->
 
 def test_the_order_of_tags_does_not_matter() -> None:
     upwards = FakeCatalog(BASES)
-    downwards = FakeCatalog(dict(reversed(BASES.items())))
+    downwards = FakeCatalog(dict(reversed([*BASES.items()])))
 
     assert versions(solve(upwards, root("base"))) == versions(solve(downwards, root("base")))
 
@@ -205,7 +216,7 @@ def test_ranges_are_checked_against_the_tag_that_carries_a_digest() -> None:
     wish = root("base", digest=digest_of("base v1.1.0"))
 
     assert versions(solve(catalog, root("app"), wish)) == {"app": "v1.0.0", "base": "v1.1.0"}
-    with pytest.raises(NoSolution, match="no version of xpkg.example.org/acme/base"):
+    with pytest.raises(NoSolution, match=r"no version of xpkg\.example\.org/acme/base"):
         solve(catalog, root("site"), wish)
 
 
@@ -381,7 +392,7 @@ def test_one_package_may_name_a_dependency_twice() -> None:
     assert versions(solve(catalog, root("app")))["base"] == "v1.1.0"
 
 
-CONFLICT = {
+CONFLICT: Packages = {
     "app v1.0.0": {"base": ">=2.0.0", "left": "*", "right": "*"},
     "app v1.1.0": {"base": ">=2.0.0", "left": "*", "right": "*"},
     "left v1.0.0": {"base": "<2.0.0"},

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 import pytest
-from rig.catalogs import FakeCatalog, candidate, digest_of, locked, named, root, solve, versions
+from rig.catalogs import FakeCatalog, Packages, candidate, digest_of, locked, named, root, solve, versions
 
 from render.packages import Kind
 from render.resolve.model import Request
@@ -164,9 +164,9 @@ def test_a_locked_family_stays_where_it_is() -> None:
 def test_a_family_in_two_places_is_an_error() -> None:
     catalog = FakeCatalog(
         {"a.example/acme/s3 v1.0.0": {}, "b.example/acme/ec2 v1.0.0": {}, "a.example/other/sqs v1.0.0": {}},
-        families={
-            name: "family-aws" for name in ("a.example/acme/s3", "b.example/acme/ec2", "a.example/other/sqs")
-        },
+        families=dict.fromkeys(
+            ("a.example/acme/s3", "b.example/acme/ec2", "a.example/other/sqs"), "family-aws"
+        ),
     )
 
     with pytest.raises(ScatteredFamily) as registry:
@@ -189,13 +189,20 @@ def test_two_families_may_be_in_two_places() -> None:
     assert len(versions(solve(catalog, root("a.example/acme/s3"), root("b.example/acme/gke")))) == 2
 
 
-BASES = {"base v1.0.0": {}, "base v1.1.0": {}}
+BASES: Packages = {"base v1.0.0": {}, "base v1.1.0": {}}
 
 
-@pytest.mark.parametrize("which", ["preferred", "released"])
-def test_a_locked_version_that_is_no_longer_offered_is_not_lowered_silently(which: str) -> None:
+@pytest.mark.parametrize("upgrade", [False, True])
+def test_a_locked_version_that_is_no_longer_offered_is_not_lowered_silently(upgrade: bool) -> None:
+    before = locked(base="v1.2.0")
+
     with pytest.raises(LostVersion) as caught:
-        solve(FakeCatalog(BASES), root("base"), **{which: locked(base="v1.2.0")})
+        solve(
+            FakeCatalog(BASES),
+            root("base"),
+            preferred={} if upgrade else before,
+            released=before if upgrade else {},
+        )
 
     assert caught.value.exit_code == 1
     assert caught.value.what == f"{named('base')} would go back from v1.2.0 to v1.1.0"

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from render.constraints import parse_constraint
 from render.limits import Limits
@@ -14,6 +15,11 @@ from render.registry.manifests import NotFound
 from render.resolve.model import Candidate, Catalog, Request, Resolution, Root, Wanted
 from render.resolve.resolve import resolve
 from render.versions import parse_candidate
+from render.xpkg.metadata import parse_metadata
+from rig.ecosystem import PackageVersion, read_ecosystem
+
+# Written "name tag", with the constraints on what each depends on.
+Packages: TypeAlias = Mapping[str, Mapping[str, str | Dependency]]
 
 _ACME = "xpkg.example.org/acme"
 _API_VERSIONS = {
@@ -43,7 +49,7 @@ def written(package: str, constraint: str = "*", *, kind: str | None = None) -> 
 class FakeCatalog:
     """Packages, written "name tag" with what each depends on; it remembers every question."""
 
-    packages: Mapping[str, Mapping[str, str | Dependency]]
+    packages: Packages
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     # By name, and for the rest by name or by "name tag".
     families: Mapping[str, str] = field(default_factory=dict)
@@ -167,3 +173,40 @@ def _dependency(name: str, wish: str | Dependency) -> Dependency:
 def _object(text: str) -> PackagedObject:
     kind, name = text.split(" ")
     return PackagedObject(_API_VERSIONS.get(kind, "v1"), kind, name)
+
+
+class EcosystemCatalog:
+    """The packages of the ecosystem, without building any of them."""
+
+    def __init__(self, *, reverse: bool = False) -> None:
+        step = -1 if reverse else 1
+        self._versions: dict[Source, dict[str, PackageVersion]] = {}
+        for version in read_ecosystem().versions[::step]:
+            self._versions.setdefault(version.reference.source, {})[version.tag] = version
+
+    def tags(self, source: Source) -> Sequence[str]:
+        """Return all tags of a source."""
+        if source not in self._versions:
+            raise NotFound(f"{source} does not exist")
+        return list(self._versions[source])
+
+    def package(self, reference: Reference) -> Package:
+        """Return the package that a reference names."""
+        found = self._versions.get(reference.source, {})
+        for tag in [reference.tag] if reference.tag else found:
+            version = found.get(tag)
+            if version and reference.digest in (None, digest_of(str(version.reference))):
+                return _ecosystem_package(version)
+        raise NotFound(f"{reference} does not exist")
+
+
+def _ecosystem_package(version: PackageVersion) -> Package:
+    metadata = parse_metadata(version.files["crossplane.yaml"].encode(), Limits())
+    kind = {Kind.PROVIDER: "CustomResourceDefinition", Kind.CONFIGURATION: "CompositeResourceDefinition"}
+    objects = [f"{kind[version.kind]} {version.object_name}"] if version.object_name else []
+    return Package(
+        version.reference.source,
+        digest_of(str(version.reference)),
+        metadata,
+        tuple(map(_object, objects)),
+    )

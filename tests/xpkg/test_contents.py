@@ -225,6 +225,7 @@ KEYS = [
     'a"b',
     "k ",
 ]
+OTHER_KEYS = ["spec", "status", 'spec:\n  a"b', "spec:\n  x- 'b", "kind"]
 VALUES = [
     "v1",
     "K",
@@ -254,6 +255,8 @@ VALUES = [
     "x\u0085kind: Evil",
 ]
 CHILDREN = [
+    '  annotations:\n    a"b: "\n  name: fake\n  x: y\n    " # "\n',
+    "  annotations:\n    x- 'b: '\n  name: fake\n    '\n",
     "  name: {n}\n",
     "  name: {n}\n  name: second\n",
     "  labels:\n    name: fake\n",
@@ -292,16 +295,17 @@ def documents(draw: st.DrawFn) -> str:
 
 @st.composite
 def proper_documents(draw: st.DrawFn) -> str:
-    head = [
-        "apiVersion: v1\n",
-        "kind: K\n",
-        "metadata:\n" + draw(st.sampled_from(CHILDREN)).replace("{n}", "x"),
+    """Nearly plain documents, most of them good for a glance."""
+    values = st.sampled_from(["K"] * 40 + VALUES)
+    names = st.sampled_from(["x"] * 20 + NAMES)
+    children = draw(st.lists(st.sampled_from(["  name: {n}\n"] * 8 + CHILDREN), min_size=1, max_size=3))
+    parts = [
+        f"apiVersion: {draw(values)}\n",
+        f"kind: {draw(values)}\n",
+        "metadata:\n" + "".join(child.replace("{n}", draw(names)) for child in children),
+        *[f"{draw(st.sampled_from(OTHER_KEYS))}: {draw(values)}\n" for _ in range(draw(st.integers(0, 2)))],
     ]
-    odd = [
-        f"{draw(st.sampled_from(KEYS))}: {draw(st.sampled_from(VALUES))}\n"
-        for _ in range(draw(st.integers(0, 2)))
-    ]
-    return "".join(draw(st.permutations([*head, *odd])))
+    return "".join(draw(st.permutations(parts)))
 
 
 HEAD = "apiVersion: v1\nkind: K\n"
@@ -357,6 +361,9 @@ REFUSED = {
     "nothing": "~\n",
     "no kind": "apiVersion: v1\nmetadata:\n  name: x\n",
     "a kind only in a quoted text": 'apiVersion: v1\na: "\nkind: Evil\n"\nmetadata:\n  name: x\n',
+    "a kind behind a quote that seems to close": (
+        'apiVersion: v1\nspec:\n  a"b: "\nkind: Evil\n  "\nmetadata:\n  name: x\n'
+    ),
     "a kind that is a number": "apiVersion: v1\nkind: 5\nmetadata:\n  name: x\n",
     "a kind that is a truth value": "apiVersion: v1\nkind: yes\nmetadata:\n  name: x\n",
     "a kind that is nothing": "apiVersion: v1\nkind: ~\nmetadata:\n  name: x\n",
@@ -393,6 +400,36 @@ class TestIdentity:
     @pytest.mark.parametrize("metadata", ["", "metadata:\n", "metadata: {}\n", "metadata:\n  name: ~\n"])
     def test_a_name_may_be_missing(self, metadata: str) -> None:
         assert identity(HEAD + metadata) == PackagedObject("v1", "K", "")
+
+    @pytest.mark.parametrize(
+        ("opening", "closing"),
+        [
+            ('a"b: "', '" # "'),
+            ("x- 'b: '", "' # '"),
+            ('a"b: "', '"'),
+            ('a: "', '" # "'),
+            ("a: {b: c,", "}"),
+            ("- [a,", "]"),
+        ],
+    )
+    def test_a_name_in_a_text_of_several_lines_is_no_name(self, opening: str, closing: str) -> None:
+        lines = ["  name: evil," if closing in "}]" else "  name: evil", "  x: y", f"    {closing}", ""]
+        text = f"{HEAD}metadata:\n  annotations:\n    {opening}\n" + "\n".join(lines)
+
+        found = identity(text)
+
+        assert found == reference_identity(text) == PackagedObject("v1", "K", "")
+
+    @pytest.mark.parametrize(
+        ("text", "found"),
+        [
+            ("apiVersion: v1\nkind: K\n  more\nmetadata:\n  name: x\n", PackagedObject("v1", "K more", "x")),
+            ("apiVersion: v1\nkind: K\nmetadata:\n  name: x\n\n   y\n", PackagedObject("v1", "K", "x\ny")),
+        ],
+    )
+    def test_a_value_may_go_on(self, text: str, found: PackagedObject) -> None:
+        assert identity(text) in (found, None)
+        assert not is_glanced(text)
 
     @settings(max_examples=1000, deadline=None)
     @given(documents() | proper_documents())

@@ -117,11 +117,14 @@ class TestHeaders:
 
         assert (found.regular, found.directory) == (regular, directory)
 
-    @pytest.mark.parametrize("kind", [b"1", b"2", b"3", b"4", b"5", b"6"])
-    def test_what_has_no_content_has_none_whatever_its_size_says(self, kind: bytes) -> None:
-        archive = header("x", 512, kind) + entry("y", b"1") + END
+    @pytest.mark.parametrize(
+        ("kind", "name"),
+        [(b"1", "x"), (b"2", "x"), (b"3", "x"), (b"4", "x"), (b"5", "x"), (b"6", "x"), (b"\0", "x/")],
+    )
+    def test_what_has_no_content_has_none_whatever_its_size_says(self, kind: bytes, name: str) -> None:
+        archive = header(name, 512, kind) + entry("y", b"1") + END
 
-        assert read(archive) == [("x", b""), ("y", b"1")]
+        assert read(archive) == [(name, b""), ("y", b"1")]
 
     @pytest.mark.parametrize(("kind", "link"), [(b"1", "a/b"), (b"2", "a/b"), (b"0", "")])
     def test_only_a_link_points_somewhere(self, kind: bytes, link: str) -> None:

@@ -1,0 +1,134 @@
+"""xplock lock in a Git repository: locks that vanish, and locks that two people changed."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from rig.projects import HOME, World, locked, small_world, text_of
+
+from render.cli.run import run
+from render.limits import Limits
+from render.lock.file import read_lock
+from render.lock.model import LOCK_FILE
+
+
+def git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run git in a folder, as somebody."""
+    identity = [
+        "-c",
+        "user.name=Robin",
+        "-c",
+        "user.email=robin@example.org",
+        "-c",
+        "init.defaultBranch=main",
+    ]
+    return subprocess.run(
+        ["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def commit(folder: Path, message: str) -> None:
+    """Commit everything in a folder."""
+    git(folder, "add", "-A")
+    git(folder, "commit", "-m", message)
+
+
+def branch(world: World, project: Path, name: str, *roots: str) -> None:
+    """Ask for other packages on a branch of its own, and lock them."""
+    git(project, "checkout", "-q", "-b", name, "main")
+    world.project("shop", *roots)
+    assert run(["-q", "lock", str(project)]) == 0
+    commit(project, name)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """A small ecosystem: app, tool and old all need base."""
+    return small_world(tmp_path)
+
+
+@pytest.fixture
+def project(world: World) -> Path:
+    """A repository with a locked project."""
+    folder = world.project("shop", "app:v1.0.0")
+    git(folder, "init", "-q")
+    run(["-q", "lock", str(folder)])
+    commit(folder, "first")
+    return folder
+
+
+def test_a_lock_that_git_has_and_the_folder_has_not_is_not_made_anew_without_being_asked(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / LOCK_FILE).unlink()
+
+    refused = run(["lock", str(project)])
+    made = (project / LOCK_FILE).exists()
+    accepted = run(["lock", "--new", str(project)])
+
+    assert (refused, made, accepted) == (2, False, 0)
+    assert "git checkout HEAD" in capsys.readouterr().err
+
+
+def test_two_branches_that_each_add_a_root_lose_nothing(
+    world: World,
+    project: Path,
+) -> None:
+    branch(world, project, "one", "app:v1.0.0", "tool:v1.0.0")
+    branch(world, project, "two", "app:v1.0.0", "old:v1.0.0")
+    git(project, "checkout", "-q", "one")
+    git(project, "merge", "two")
+    world.project("shop", "app:v1.0.0", "tool:v1.0.0", "old:v1.0.0")
+
+    code = run(["lock", str(project)])
+
+    assert code == 0
+    assert locked(project) == {"app": "v1.0.0", "base": "v1.1.0", "old": "v1.0.0", "tool": "v1.0.0"}
+    assert b"<<<<<<<" not in text_of(project)
+
+
+def test_a_conflict_in_the_lock_is_solved_again_and_names_stay(
+    world: World,
+    project: Path,
+) -> None:
+    branch(world, project, "one", "app:v1.0.0", "tool:v1.0.0")
+    branch(world, project, "two", "app:v2.0.0", "tool:v1.0.0")
+    git(project, "checkout", "-q", "one")
+    merged = git(project, "merge", "two")
+    world.project("shop", "app:v2.0.0", "tool:v1.0.0")
+    conflicted = b"<<<<<<<" in text_of(project)
+
+    code = run(["lock", str(project)])
+
+    assert merged.returncode == 1
+    assert conflicted
+    assert code == 0
+    assert locked(project) == {"app": "v2.0.0", "base": "v2.0.0", "tool": "v1.0.0"}
+
+
+def test_a_clean_merge_into_something_wrong_is_found(
+    world: World,
+    project: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    world.publish("middle v1.0.0", {"zebra": ">=v1"})
+    world.publish("zebra v1.0.0")
+    world.project("shop", "middle:v1.0.0")
+    run(["-q", "lock", "--new", str(project)])
+    commit(project, "before")
+    world.publish("zebra v2.0.0")
+    world.publish("apart v1.0.0", {"zebra": "^1"})
+    branch(world, project, "add", "apart:v1.0.0", "middle:v1.0.0")
+    git(project, "checkout", "-q", "main")
+    run(["-q", "lock", "-P", "zebra", str(project)])
+    commit(project, "bump")
+
+    merged = git(project, "merge", "-q", "-m", "both", "add")
+    code = run(["tree", str(project)])
+
+    errors = capsys.readouterr().err
+    assert merged.returncode == 0, merged.stdout
+    assert read_lock(project, Limits())
+    assert code == 3
+    assert f"{HOME}/apart" in errors
+    assert f"{HOME}/zebra" in errors
