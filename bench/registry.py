@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from rig.ecosystem import PackageVersion, read_ecosystem
-from rig.mini import MiniRegistry
+from rig.mini import MiniRegistry as MiniRegistry
 
 
 @contextmanager

@@ -385,18 +385,18 @@ def test_a_server_stops_at_once_whatever_its_handlers_do(misbehaviour: Route) ->
     with RecordingServer(misbehaviour) as server:
         client = _connected(server)
         server.wait_for(1)
-        begin = time.monotonic()
 
-    assert time.monotonic() - begin < 5
+    # Stopping fails by itself where a handler is stuck.
+    assert server.stopping.is_set()
     client.close()
 
 
 def test_a_server_stops_with_an_idle_client() -> None:
     with RecordingServer(answer()) as server:
         client = socket.create_connection(server.socket.getsockname()[:2], SECONDS)
-        begin = time.monotonic()
 
-    assert time.monotonic() - begin < 5
+    # Stopping fails by itself where a handler is stuck.
+    assert server.stopping.is_set()
     client.close()
 
 
@@ -486,9 +486,9 @@ def test_a_server_with_tls_stops_at_once_too(tmp_path: Path, misbehaviour: Answe
     with RecordingServer(misbehaviour, certificate=certificate) as server:
         client = _connected(server, certificate)
         server.wait_for(1)
-        begin = time.monotonic()
 
-    assert time.monotonic() - begin < 5
+    # Stopping fails by itself where a handler is stuck.
+    assert server.stopping.is_set()
     client.close()
 
 

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
@@ -54,6 +54,10 @@ class Layout:
     folder: Path
     limits: Limits
     source: Source | None = None
+    # What the index said when it was read last, so that a large one is not parsed for every question.
+    _read: dict[tuple[int, int, int], list[tuple[Reference | None, Descriptor]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @classmethod
     def for_prefix(cls, folder: Path, limits: Limits, prefix: str) -> "Layout":
@@ -74,7 +78,7 @@ class Layout:
     def content(self, reference: Reference) -> Content:
         """Return the manifest or index that a reference names; of tag and digest the digest counts."""
         if reference.digest is not None:
-            data = self._read(reference.digest, "manifest_bytes")
+            data = self._read_blob(reference.digest, "manifest_bytes")
             return Content(data, "", reference.digest)
         for named, descriptor in self.images():
             if named == reference:
@@ -83,7 +87,7 @@ class Layout:
 
     def content_of(self, descriptor: Descriptor) -> Content:
         """Return the manifest or index of an entry of this layout's index."""
-        data = self._read(descriptor.digest, "manifest_bytes", descriptor.size)
+        data = self._read_blob(descriptor.digest, "manifest_bytes", descriptor.size)
         return Content(data, descriptor.media_type, descriptor.digest)
 
     def blob(self, source: Source, descriptor: Descriptor) -> IO[bytes]:  # noqa: ARG002 - blobs are shared
@@ -92,7 +96,17 @@ class Layout:
 
     def images(self) -> list[tuple[Reference | None, Descriptor]]:
         """Return every image in the layout with the reference it is known by, if any."""
-        return [(self._reference(entry), entry) for entry in self._index().manifests]
+        try:
+            found = (self.folder / "index.json").stat()
+        except OSError:
+            return [(self._reference(entry), entry) for entry in self._index().manifests]
+        state = (found.st_ino, found.st_mtime_ns, found.st_size)
+        known = self._read.get(state)
+        if known is None:
+            known = [(self._reference(entry), entry) for entry in self._index().manifests]
+            self._read.clear()
+            self._read[state] = known
+        return known
 
     def add_blob(self, data: bytes) -> Digest:
         """Put a blob into the layout."""
@@ -167,7 +181,7 @@ class Layout:
         except RenderError:
             return None
 
-    def _read(self, digest: Digest, limit: str, size: int | None = None) -> bytes:
+    def _read_blob(self, digest: Digest, limit: str, size: int | None = None) -> bytes:
         with self._open(digest, limit, size) as file:
             return file.read()
 

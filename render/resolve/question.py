@@ -96,7 +96,8 @@ class Question:
     def expect_families(self, chosen: Mapping[Source, int]) -> bool:
         """Note what the members of each family are in an answer; tell whether another search may follow them better.
 
-        A family can come up before its members do, and then there is nothing yet to follow.
+        A family can come up before its members do, and then there is nothing yet to follow. Of several major
+        versions it follows the highest.
         """
         if not self._wanted.follow_families:
             return False
@@ -104,7 +105,7 @@ class Question:
         strays = {
             family: majors
             for family, majors in families.items()
-            if majors and not self._following(family, bit(chosen[family]), chosen)
+            if majors and not self._of_majors(family, bit(chosen[family]), {max(majors)})
         }
         expected = {**self._expected[-1], **strays}
         if expected in self._expected:
@@ -170,11 +171,14 @@ class Question:
 
     def _following(self, source: Source, allowed: Bits, chosen: Mapping[Source, int]) -> Bits:
         """Return the candidates whose major version the members of this family have."""
-        majors = self._majors(source, chosen) or self._expected[-1].get(source)
+        majors = self._majors(source, chosen) | self._expected[-1].get(source, set())
+        return self._of_majors(source, allowed, majors)
+
+    def _of_majors(self, source: Source, allowed: Bits, majors: set[int]) -> Bits:
         fitting = (
             bit(i)
             for i, candidate in enumerate(self.universe(source).candidates)
-            if majors and candidate.version and candidate.version.parsed.major in majors
+            if candidate.version and candidate.version.parsed.major in majors
         )
         return allowed & sum(fitting)
 

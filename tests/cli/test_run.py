@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -243,10 +242,8 @@ def test_an_interrupt_ends_the_command_with_its_own_code(tmp_path: Path) -> None
         with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
             server.wait_for(1)
             child.send_signal(signal.SIGINT)
-            started = time.monotonic()
             out, err = child.communicate(timeout=SECONDS)
 
-    assert time.monotonic() - started < 5
     assert (child.returncode, out) == (130, b"")
     assert err.strip() == b"interrupted"
 

@@ -1,6 +1,5 @@
 """A lock is read only if everything about it is right; what is wrong is told with its line, all at once."""
 
-import time
 from collections.abc import Callable
 
 import pytest
@@ -347,18 +346,6 @@ def test_the_lines_of_faults_are_right_in_a_file_of_any_size() -> None:
     assert caught.value.why[0].startswith(
         f"line {line_of(broken, '  version: v1/0/777')}: Lock.packages[777]"
     )
-
-
-def test_time_grows_with_the_number_of_packages_and_no_faster() -> None:
-    def seconds(count: int) -> float:
-        text = format_lock(lock([package(f"provider-{i:04} v1.0.{i}", "net >=v1") for i in range(count)]))
-        start = time.process_time()
-        parse(text)
-        return time.process_time() - start
-
-    seconds(10)
-
-    assert seconds(2_000) < 20 * max(seconds(400), 0.01)
 
 
 FUZZ: list[Callable[[str], str]] = [

@@ -2,7 +2,8 @@
 
 import base64
 import json
-import time
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from io import BytesIO
@@ -99,15 +100,17 @@ def test_a_challenge_is_read_as_it_was_meant(header: str, challenge: Challenge |
     assert parse_challenge(header) == challenge
 
 
-@pytest.mark.parametrize("piece", ["a", "a ", ", ", "a=", 'a="', '"', "\\", "basic,", "a=b", "bearer realm="])
-def test_the_longest_header_is_read_in_no_time(piece: str) -> None:
-    header = piece * (65_536 // len(piece))
-    begin = time.process_time()
+def test_the_longest_header_does_not_hold_us_up() -> None:
+    # Looking at everything once for everything takes twenty seconds and more for each of these.
+    script = """
+from render.registry.tokens import parse_challenge
+for piece in ["a", "a ", ", ", "a=", 'a="', '"', "\\\\", "basic,", "a=b", "bearer realm="]:
+    parse_challenge(piece * (65_536 // len(piece)))
+"""
 
-    parse_challenge(header)
+    done = subprocess.run([sys.executable, "-c", script], timeout=100, check=False)
 
-    # Looking at everything twice for everything takes twenty seconds and more.
-    assert time.process_time() - begin < 2
+    assert done.returncode == 0
 
 
 def test_a_token_is_fetched_for_the_repository_and_used(mini: MiniRegistry, canary: str) -> None:

@@ -121,6 +121,8 @@ def family(first: str = "s3", **more: str) -> FakeCatalog:
         {
             "app v1.0.0": {first: "*", **more},
             "s3 v1.5.0": {"family-aws": ">= 0.0.0"},
+            "z v1.0.0": {"z2": "*"},
+            "z2 v1.0.0": {"ec2": ">=2"},
             "ec2 v1.4.0": {"family-aws": ">= 0.0.0"},
             "ec2 v2.0.0": {"family-aws": ">= 0.0.0"},
             "family-aws v1.4.0": {},
@@ -146,6 +148,8 @@ def test_a_family_that_comes_up_before_its_members_follows_them_too() -> None:
 
 def test_a_family_follows_the_highest_of_its_members() -> None:
     assert versions(solve(family(ec2=">=2"), root("app")))["family-aws"] == "v2.1.0"
+    # s3 brings the family along before there is a member of version 2.
+    assert versions(solve(family(), root("app"), root("z")))["family-aws"] == "v2.1.0"
     assert versions(solve(family(ec2="<2"), root("app")))["family-aws"] == "v1.5.0"
 
 
