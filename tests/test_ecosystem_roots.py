@@ -62,13 +62,14 @@ LOCKABLE = [root for root in read_ecosystem().roots if root not in FAILING]
 
 # Roots that go together in one folder, in whatever versions suit them all.
 TOGETHER = (
-    f"{_THINGS}/cilium",
-    f"{_THINGS}/cluster-backup",
-    f"{_THINGS}/vault-config",
+    "registry.upbound.io/upbound/platform-ref-multi-k8s",
+    f"{_UPBOUND}/configuration-aws-assume-gcp",
+    f"{_UPBOUND}/configuration-aws-eks-velero",
     f"{_UPBOUND}/configuration-caas-ml",
     f"{_UPBOUND}/configuration-dbaas",
-    f"{_UPBOUND}/platform-ref-upbound",
-    "xpkg.upbound.io/livewyer-ops/configuration-aws-elemental",
+    f"{_UPBOUND}/configuration-gcp-workload-identity",
+    f"{_UPBOUND}/platform-ref-azure-ha-webapp",
+    f"{_UPBOUND}/platform-ref-lambda",
 )
 
 
