@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rig.examples import copy_examples
 from rig.registry import RunningRegistry, docker_registry
 
 _FOLDERS = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "DOCKER_CONFIG")
@@ -62,3 +63,9 @@ def token_registry(registry_folder: Path) -> Iterator[RunningRegistry]:
 
 def _is_a_setting(name: str) -> bool:
     return name in _NAMES or name.startswith(_PREFIXES) or name.upper().endswith("_PROXY")
+
+
+@pytest.fixture(scope="session")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the examples with their packages built."""
+    return copy_examples(tmp_path_factory.mktemp("examples") / "examples")

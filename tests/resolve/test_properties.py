@@ -211,6 +211,15 @@ def locked_tags(lock: Lock) -> dict[str, str]:
     return {short(source): DIGESTS[item.digest] for source, item in lock.packages.items()}
 
 
+def _is_nameless(before: Lock, after: Lock) -> bool:
+    """Tell whether a digest that had no version is asked for by version now; nobody knows whether it fits."""
+    return any(
+        item.by_digest and item.tag is None and after.packages[source].version_tag is not None
+        for source, item in before.packages.items()
+        if source in after.packages
+    )
+
+
 @settings(max_examples=80, deadline=None)
 @given(cases(runs=3))
 def test_pins_that_still_fit_stay(case: Case) -> None:
@@ -223,7 +232,7 @@ def test_pins_that_still_fit_stay(case: Case) -> None:
         before = locked_tags(current)
         still = {name: before[name] for name in case.needed(run, before) if name in before}
 
-        if case.suits(run, still):
+        if case.suits(run, still) and not _is_nameless(current, after):
             assert locked_tags(after) == still
         assert not check_closure(after)
         assert lock_again(case, run, after) == after
