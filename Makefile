@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-TOOLS := docker-registry git openssl skopeo
+# Programs that the tests run; where the Debian package has another name, it stands behind the colon.
+TOOLS := docker-registry git kubectl:kubernetes-client openssl skopeo
 
 .PHONY: demo test bench tools clean
 
@@ -18,6 +19,8 @@ test: $(VENV)/ready tools ## Everything that has to hold: style, types, tests wi
 bench: $(VENV)/ready ## Measurements, as ratios within one run.
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.large_package
+	$(BIN)/python -m bench.solver
+	$(BIN)/python -m bench.lock
 
 $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -28,7 +31,7 @@ $(VENV)/ready: pyproject.toml
 	@touch $@
 
 tools:
-	@missing=; for tool in $(TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	@missing=; for tool in $(TOOLS); do command -v $${tool%:*} >/dev/null || missing="$$missing $${tool#*:}"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \

@@ -1,6 +1,8 @@
 """A registry on loopback with real packages of the ecosystem, which takes its time for every answer."""
 
+import json
 import os
+import random
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,8 +11,11 @@ from pathlib import Path
 # The rig that the tests use.
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from rig.ecosystem import PackageVersion, read_ecosystem
+from rig.ecosystem import PackageVersion as PackageVersion
+from rig.ecosystem import read_ecosystem as read_ecosystem
 from rig.mini import MiniRegistry as MiniRegistry
+
+from render.xpkg.packing import PackedImage, pack_image
 
 
 @contextmanager
@@ -24,6 +29,39 @@ def serve_closure(versions: list[PackageVersion], scratch: Path, latency: float)
             source = version.reference.source
             mini.add_manifest(f"{source.registry}/{source.repository}", version.tag, image.data)
         yield mini
+
+
+@contextmanager
+def serve_synthetic(count: int, versions: int) -> Iterator[MiniRegistry]:
+    """Serve made-up packages, each depending on four of the next fifty, in ranges that all can be met."""
+    chance = random.Random(count)
+    with MiniRegistry() as mini:
+        for number in range(count):
+            following = range(number + 1, min(number + 50, count))
+            for version in range(versions):
+                needed = chance.sample(following, min(4, len(following)))
+                if number + 1 < count and number + 1 not in needed:
+                    needed.append(number + 1)
+                image = _make_image(
+                    number, {other: f">=v1.{chance.randrange(versions)}.0" for other in needed}
+                )
+                for data in (image.config, *image.layers):
+                    mini.add_blob(data)
+                mini.add_manifest(f"xpkg.example.org/bench/p{number}", f"v1.{version}.0", image.data)
+        yield mini
+
+
+def _make_image(number: int, needed: Mapping[int, str]) -> PackedImage:
+    depends = [
+        {"configuration": f"xpkg.example.org/bench/p{n}", "version": c} for n, c in sorted(needed.items())
+    ]
+    meta = {
+        "apiVersion": "meta.pkg.crossplane.io/v1",
+        "kind": "Configuration",
+        "metadata": {"name": f"p{number}"},
+        "spec": {"dependsOn": depends},
+    }
+    return pack_image([("base", "package.yaml", json.dumps(meta).encode())], None)
 
 
 def reachable(root: str) -> list[PackageVersion]:

@@ -9,7 +9,7 @@ from render.cli.output import Output
 from render.files import replace_file
 from render.limits import Limits
 from render.packages import count_kinds
-from render.pipeline import build_into_layout
+from render.packaging import build_into_layout
 from render.references import parse_reference
 from render.registry.layout import Layout
 from render.registry.manifests import Platform

@@ -9,7 +9,7 @@ from render.cli.options import layout_option, output_option
 from render.cli.output import Output
 from render.errors import InvalidInput
 from render.limits import Limits
-from render.pipeline import inspect_path, inspect_reference
+from render.packaging import inspect_path, inspect_reference
 from render.references import InvalidReference, Reference, parse_reference
 from render.views.inspection import format_inspection, inspection_document
 from render.xpkg.inspect import Inspection

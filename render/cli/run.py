@@ -2,7 +2,6 @@
 
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from io import StringIO, TextIOWrapper
 
@@ -43,6 +42,9 @@ def run(arguments: Sequence[str]) -> int:
         drop_stdout()
         return 0
     except Exception:
+        # Nobody should pay for our bugs before there is one.
+        import traceback
+
         traceback.print_exc()
         output.say("this is a bug in xplock; please report it with the lines above")
         return _OWN_BUG

@@ -12,7 +12,6 @@ from render.inputs.agreement import agree_on_rewrites, agree_on_roots
 from render.inputs.dependencies import PACKAGE_FILES, describes_package, parse_dependencies
 from render.inputs.folders import list_yaml_files, read_inside
 from render.inputs.kustomizations import check_kustomizations, has_kustomization
-from render.inputs.kustomize import build_kustomization
 from render.inputs.problems import InvalidInputs, describe
 from render.inputs.record import make_record
 from render.inputs.roots import Document, sort_documents
@@ -138,6 +137,9 @@ def _kustomize(
     # Nothing is run for a folder that is wrong already.
     if problems:
         return []
+    # Starting programs is for folders that have a kustomization.
+    from render.inputs.kustomize import build_kustomization
+
     output = build_kustomization(folder, limits, environ)
     values = parse_documents(output, file_rules(replace(limits, file_bytes=limits.kustomize_bytes)))
     return [Document(value, _kustomized_place(value)) for value in values]

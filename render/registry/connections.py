@@ -37,7 +37,7 @@ class Connections:
         self._watchdog = _Watchdog(deadline)
         self._proxies = read_proxies(settings.environ)
         self._lock = threading.Lock()
-        self._managers: dict[str, urllib3.PoolManager] = {}
+        self._managers: dict[tuple[str, str], urllib3.PoolManager] = {}
 
     @contextmanager
     def open(
@@ -85,15 +85,18 @@ class Connections:
         host = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or ""
         proxy = "" if proxy_bypass_environment(host, self._proxies) else self._proxies.get(parts.scheme, "")
         with self._lock:
-            if proxy not in self._managers:
-                self._managers[proxy] = self._make_manager(proxy)
-            return self._managers[proxy]
+            key = (parts.scheme, proxy)
+            if key not in self._managers:
+                self._managers[key] = self._make_manager(*key)
+            return self._managers[key]
 
-    def _make_manager(self, proxy: str) -> urllib3.PoolManager:
+    def _make_manager(self, scheme: str, proxy: str) -> urllib3.PoolManager:
+        secure = "https" in (scheme, proxy.partition(":")[0])
         options: dict[str, Any] = {
             "num_pools": 64,
             "maxsize": self._limits.parallel_per_host,
-            "ssl_context": tls_context(self._settings),
+            # Reading the authorities takes longer than many an answer.
+            "ssl_context": tls_context(self._settings) if secure else None,
         }
         manager = _proxy_manager(proxy, options) if proxy else urllib3.PoolManager(**options)
         manager.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}

@@ -1,6 +1,6 @@
 """Which versions of a source there are to choose from, and sets of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from render.references import Digest
@@ -34,6 +34,11 @@ class Universe:
             fitting = (bit(i) for i, candidate in enumerate(self.candidates) if candidate.answers(request))
             self._known[request] = sum(fitting)
         return self._known[request]
+
+    def of_majors(self, majors: Collection[int]) -> Bits:
+        """Return the candidates with one of these major versions."""
+        versions = [(i, candidate.version) for i, candidate in enumerate(self.candidates)]
+        return sum(bit(i) for i, version in versions if version and version.parsed.major in majors)
 
     def members(self, bits: Bits) -> list[Candidate]:
         """Return the candidates in a set, highest first."""

@@ -31,6 +31,7 @@ class Fetcher:
         self._edges = edges
         self._preferred = wanted.preferred
         self._pinned = wanted.pinned
+        self._follow_families = wanted.follow_families
         self._pool = ThreadPoolExecutor(limits.parallel, thread_name_prefix="xplock-fetch")
         self._lock = Lock()
         self._asked: dict[object, Future[Any]] = {}
@@ -57,53 +58,58 @@ class Fetcher:
         asked = [(tag, self._package(source, Candidate(tag))) for tag in tags]
         return {future.result().digest: tag for tag, future in asked}
 
-    def expect(self, edge: Edge) -> None:
-        """Ask ahead for what will probably answer a dependency, and for what that depends on in turn."""
+    def expect(self, edge: Edge, *, major: int | None = None) -> None:
+        """Ask ahead for what will probably answer a dependency, and for what that depends on in turn.
+
+        A family package will probably have the major version of its members.
+        """
         with self._lock:
             if edge.source in self._guessed:
                 return
             self._guessed.add(edge.source)
-        tags = self._tags(edge.source)
         known = self._known_beforehand(edge)
         if known is not None:
             self._guess(edge.source, known)
-        else:
-            tags.add_done_callback(lambda done: self._guess_highest(edge, done))
+        # Most dependencies name one version in full; then nobody needs a list of tags.
+        if edge.request.only_tag is None:
+            tags = self._tags(edge.source)
+            if known is None:
+                tags.add_done_callback(lambda done: self._guess_highest(edge, major, done))
 
     def _known_beforehand(self, edge: Edge) -> Candidate | None:
         """Return what will answer a dependency, if that can be told without a list of tags."""
         preferred = self._preferred.get(edge.source)
         if preferred is not None and preferred.answers(edge.request):
             return preferred
-        request = edge.request
-        if request.exact:
-            return Candidate(request.tag, digest=request.digest)
-        # Most dependencies name one version in full; then the list of tags need not be waited for.
-        version = parse_candidate(request.constraint.text) if request.constraint else None
-        return Candidate(version.text) if version else None
+        tag, digest = edge.request.only_tag or edge.request.tag, edge.request.digest
+        return Candidate(tag, digest=digest) if tag or digest else None
 
-    def _guess_highest(self, edge: Edge, done: "Future[tuple[str, ...]]") -> None:
+    def _guess_highest(self, edge: Edge, major: int | None, done: "Future[tuple[str, ...]]") -> None:
         if done.cancelled() or done.exception():
             return
         universe = make_universe(done.result(), (), {})
         bits = universe.answering(edge.request)
+        bits = bits & universe.of_majors({major} if major is not None else set()) or bits
         if bits:
             self._guess(edge.source, universe.candidates[highest(bits)])
 
     def _guess(self, source: Source, candidate: Candidate) -> None:
         found = self._package(source, candidate)
-        found.add_done_callback(lambda future: self._expect_dependencies(source, future))
+        found.add_done_callback(lambda future: self._expect_dependencies(source, candidate, future))
 
-    def _expect_dependencies(self, source: Source, found: "Future[Package]") -> None:
+    def _expect_dependencies(self, source: Source, candidate: Candidate, found: "Future[Package]") -> None:
         if found.cancelled() or found.exception():
             return
+        package = found.result()
         try:
-            edges = self._edges(source, found.result())
+            edges = self._edges(source, package)
         except RenderError:
             # It is only a guess; if the search gets here, it meets the same error.
             return
+        version = parse_candidate(candidate.tag) if candidate.tag and self._follow_families else None
         for edge in edges:
-            self.expect(edge)
+            in_family = version is not None and edge.source.name == package.metadata.family
+            self.expect(edge, major=version.parsed.major if version and in_family else None)
 
     def _tags(self, source: Source) -> "Future[tuple[str, ...]]":
         return self._ask(source, lambda: tuple(self._catalog.tags(source)))

@@ -8,7 +8,7 @@ from typing import Protocol
 from render.constraints import ANY, Constraint
 from render.packages import Dependency, Kind, Package
 from render.references import Digest, Reference, Source
-from render.versions import Version
+from render.versions import Version, parse_candidate
 
 
 class Catalog(Protocol):
@@ -39,6 +39,14 @@ class Request:
     def exact(self) -> bool:
         """Whether only one thing can answer it."""
         return self.tag is not None or self.digest is not None
+
+    @property
+    def only_tag(self) -> str | None:
+        """The one tag that can answer it, if that can be told without knowing which tags there are."""
+        if self.exact:
+            return self.tag if self.digest is None else None
+        version = parse_candidate(self.constraint.text) if self.constraint else None
+        return version.text if version else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from render.resolve.solver import USER, Fact, Incompatibility
 from render.versions import highest_first, parse_candidate
 
 
-class NewDigest(Exception):
-    """A digest came up that nobody had asked for before; the search starts again, knowing it."""
+class NewCandidates(Exception):
+    """A source has other candidates than the search was told; it starts again, knowing them."""
 
 
 class Question:
@@ -25,8 +25,10 @@ class Question:
         self._wanted = wanted
         self._fetcher = fetcher
         self._universes: dict[Source, Universe] = {}
-        self._exact: dict[Source, set[Request]] = {}
-        self._ranges: set[Source] = set()
+        self._requests: dict[Source, set[Request]] = {}
+        # Sources of which everyone wants one and the same tag; nobody has asked yet which others there are.
+        self._unlisted: dict[Source, str] = {}
+        self._listed: set[Source] = set()
         # Which candidates belong to the family that a source is the head of.
         self._members: dict[Source, set[tuple[Source, int]]] = {}
         # The major versions that the members of a family had in each answer so far.
@@ -64,7 +66,7 @@ class Question:
     def facts(self, source: Source, index: int) -> list[Incompatibility]:
         """Return what a candidate depends on, and whether it can run at all."""
         candidate = self.universe(source).candidates[index]
-        package = self._fetcher.package(source, candidate)
+        package = self._package(source, candidate)
         crossplane = package.metadata.crossplane
         if self._wanted.crossplane and crossplane and not crossplane.accepts(self._wanted.crossplane):
             problem = f"{source} {candidate} needs Crossplane {crossplane.text}, and yours is {self._wanted.crossplane}"
@@ -75,7 +77,7 @@ class Question:
             self._fetcher.expect(edge)
         renewed = [edge for edge in edges if self._note(edge)]
         if renewed:
-            raise NewDigest
+            raise NewCandidates
         return [
             self._depends(source, index, edge, Fact(edge, candidate))
             for edge in edges
@@ -133,24 +135,49 @@ class Question:
     def _answering(self, edge: Edge) -> Bits:
         return self.universe(edge.source).answering(edge.request)
 
+    def _package(self, source: Source, candidate: Candidate) -> Package:
+        try:
+            return self._fetcher.package(source, candidate)
+        except NotFound:
+            if source not in self._unlisted:
+                raise
+            # Perhaps it is tagged 1.2.3 and asked for as v1.2.3.
+            self._listed.add(source)
+            self._forget(source)
+            raise NewCandidates from None
+
     def _note(self, edge: Edge) -> bool:
         """Remember what was asked of a source; tell whether its candidates have to be made anew."""
-        if edge.request.exact:
-            known = self._exact.setdefault(edge.source, set())
-            new = edge.request not in known
-            known.add(edge.request)
+        known = self._requests.setdefault(edge.source, set())
+        if edge.request in known:
+            return False
+        had_range, had_exact = any(not r.exact for r in known), any(r.exact for r in known)
+        known.add(edge.request)
+        if edge.source in self._unlisted:
+            outdated = edge.request.only_tag != self._unlisted[edge.source]
         else:
-            new = edge.source not in self._ranges and bool(self._exact.get(edge.source))
-            self._ranges.add(edge.source)
-        return new and self._universes.pop(edge.source, None) is not None
+            outdated = edge.request.exact or (had_exact and not had_range)
+        return outdated and self._forget(edge.source)
+
+    def _forget(self, source: Source) -> bool:
+        """Forget the candidates of a source; tell whether there was anything to forget."""
+        self._unlisted.pop(source, None)
+        for members in self._members.values():
+            members -= {(member, index) for member, index in members if member == source}
+        return self._universes.pop(source, None) is not None
 
     def _make_universe(self, source: Source) -> Universe:
-        exact = self._exact.get(source, set())
+        requests = self._requests.get(source, set())
+        tags = {request.only_tag for request in requests}
+        if len(tags) == 1 and source not in self._listed and (tag := tags.pop()):
+            self._unlisted[source] = tag
+            return Universe((Candidate(tag, parse_candidate(tag)),))
+        exact = {request for request in requests if request.exact}
         try:
-            tags = self._fetcher.tags(source)
+            listed = self._fetcher.tags(source)
         except NotFound as error:
             return Universe((), problem=error.what)
-        return make_universe(tags, exact, self._carriers(source, tags, exact))
+        return make_universe(listed, exact, self._carriers(source, listed, exact))
 
     def _carriers(self, source: Source, tags: Sequence[str], exact: set[Request]) -> dict[Digest, str]:
         told = {request.digest: request.tag for request in exact if request.digest and request.tag}
@@ -160,7 +187,8 @@ class Question:
         # Somebody wants a digest and somebody else a tag or a range: then it matters which version the digest is.
         # A release is looked at last, as the better name; signatures and the like are tags too, and no packages.
         ranked = highest_first(version for tag in tags if (version := parse_candidate(tag)))
-        versions = [version.text for version in reversed(ranked)] if source in self._ranges else []
+        ranged = any(not request.exact for request in self._requests[source])
+        versions = [version.text for version in reversed(ranked)] if ranged else []
         named = sorted({request.tag for request in exact if request.tag and not request.digest} - {*versions})
         return {**self._fetcher.digests(source, (*named, *versions)), **told}
 
@@ -175,12 +203,7 @@ class Question:
         return self._of_majors(source, allowed, majors)
 
     def _of_majors(self, source: Source, allowed: Bits, majors: set[int]) -> Bits:
-        fitting = (
-            bit(i)
-            for i, candidate in enumerate(self.universe(source).candidates)
-            if candidate.version and candidate.version.parsed.major in majors
-        )
-        return allowed & sum(fitting)
+        return allowed & self.universe(source).of_majors(majors)
 
     def _majors(self, family: Source, chosen: Mapping[Source, int]) -> set[int]:
         members = [member for member, index in self._members.get(family, ()) if chosen.get(member) == index]

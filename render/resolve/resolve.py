@@ -11,7 +11,7 @@ from render.resolve.conflict import Suggestion, explain, leaves
 from render.resolve.edges import dependency_edges
 from render.resolve.fetching import Fetcher
 from render.resolve.model import Catalog, Edge, Request, Resolution, Root, Wanted
-from render.resolve.question import NewDigest, Question
+from render.resolve.question import NewCandidates, Question
 from render.resolve.rules import check_answer
 from render.resolve.solver import Fact, Solver, Unsolvable
 
@@ -43,7 +43,7 @@ def _search(question: Question, limits: Limits) -> dict[Source, int]:
     while True:
         try:
             chosen = Solver(question, limits).solve()
-        except NewDigest:
+        except NewCandidates:
             continue
         if not question.expect_families(chosen):
             return chosen
@@ -54,7 +54,8 @@ def _helpful_edits(
 ) -> list[Suggestion]:
     """Try what happens if the user asks for any version of a root that is part of the conflict."""
     places = {fact.edge.place for fact in facts if fact.edge and fact.edge.dependant is None}
-    involved = [root for root in wanted.roots if root.place in places and root.request != Request()]
+    roots = sorted(wanted.roots, key=lambda root: (root.source, root.place))
+    involved = [root for root in roots if root.place in places and root.request != Request()]
     return [edit for root in involved[:_TRIED_EDITS] if (edit := _try_edit(wanted, fetcher, root, limits))]
 
 

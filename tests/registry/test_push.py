@@ -17,7 +17,7 @@ from rig.server import RecordingServer, Request, Route, answer, endless, in_turn
 from render.connect import World, open_world
 from render.errors import RenderError
 from render.limits import Limits
-from render.pipeline import build_into_layout, inspect_reference
+from render.packaging import build_into_layout, inspect_reference
 from render.references import Digest, Reference, Source, parse_reference
 from render.registry.addresses import RequestRefused
 from render.registry.layout import Layout

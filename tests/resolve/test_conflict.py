@@ -43,6 +43,14 @@ def test_the_whole_text_of_a_conflict() -> None:
     ]
 
 
+def test_the_order_of_wishes_does_not_change_the_text() -> None:
+    wishes = [root("app", tag="v2.0.0"), root("site", "<2")]
+
+    one, other = (failure(FakeCatalog(PACKAGES), *roots) for roots in (wishes, reversed(wishes)))
+
+    assert str(one) == str(other)
+
+
 @pytest.mark.parametrize(
     ("packages", "roots"),
     [

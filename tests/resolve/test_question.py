@@ -13,7 +13,7 @@ from render.resolve.candidates import ABSENT, bit
 from render.resolve.edges import dependency_edges
 from render.resolve.fetching import Fetcher
 from render.resolve.model import Edge, Request, Root, Wanted
-from render.resolve.question import NewDigest, Question
+from render.resolve.question import NewCandidates, Question
 from render.resolve.solver import USER
 from render.versions import parse_version
 
@@ -80,7 +80,7 @@ def test_a_digest_that_comes_up_on_the_way_starts_the_search_again_once() -> Non
 
     with asking(catalog, root("app"), root("base")) as question:
         question.universe(named("base"))
-        with pytest.raises(NewDigest):
+        with pytest.raises(NewCandidates):
             question.facts(named("app"), 0)
         [fact] = question.facts(named("app"), 0)
         universe = question.universe(named("base"))

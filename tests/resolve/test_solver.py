@@ -159,7 +159,7 @@ def test_a_small_puzzle_without_an_answer_is_finished() -> None:
 
 def test_a_search_that_takes_too_many_rounds_is_given_up_and_names_what_it_tried() -> None:
     with pytest.raises(SearchTooLong) as caught:
-        solve(pigeonhole(12), Limits(solver_rounds=300))
+        solve(pigeonhole(12), Limits(solver_rounds=300, solver_seconds=1_000_000))
 
     assert caught.value.exit_code == 1
     assert str(caught.value).count("xpkg.example.org/acme/pigeon") >= 2

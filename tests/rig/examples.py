@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from render.limits import Limits
-from render.pipeline import build_into_layout
+from render.packaging import build_into_layout
 from render.references import parse_reference
 from render.registry.layout import Layout
 from render.xpkg.build import build_package

@@ -7,7 +7,7 @@ from pathlib import Path
 from render.limits import Limits
 from render.lock.file import read_lock
 from render.lock.model import LOCK_FILE, Lock
-from render.pipeline import build_into_layout
+from render.packaging import build_into_layout
 from render.references import parse_reference
 from render.registry.layout import Layout
 from rig.packages import build

@@ -8,7 +8,7 @@ from rig.packages import CONFIGURATION, CRD, PROVIDER, an_object, build_file, sa
 
 from render.limits import Limits
 from render.packages import Kind, Metadata, PackagedObject
-from render.pipeline import inspect_path
+from render.packaging import inspect_path
 from render.views.inspection import format_inspection, inspection_document
 from render.xpkg.inspect import Inspection
 

@@ -11,7 +11,7 @@ from rig.packages import CONFIGURATION, CRD, PROVIDER, XRD, build, build_file, s
 
 from render.limits import LimitExceeded, Limits
 from render.packages import Kind
-from render.pipeline import inspect_path
+from render.packaging import inspect_path
 from render.references import Digest, Reference, Source
 from render.registry.manifests import NotFound, Platform, digest_of
 from render.xpkg.package_file import InvalidPackageFile, PackageFile, default_file_name, format_package_file

@@ -8,7 +8,7 @@ from rig.packages import CONFIGURATION, PROVIDER, XRD, build, saved_image, tar_o
 from render.errors import InvalidInput, RenderError
 from render.limits import LimitExceeded, Limits
 from render.packages import Kind
-from render.pipeline import build_into_layout, inspect_path, inspect_reference, read_metadata
+from render.packaging import build_into_layout, inspect_path, inspect_reference, read_metadata
 from render.references import parse_reference
 from render.registry.layout import InvalidLayout, Layout
 from render.xpkg.build import InvalidPackageFolder, build_package
