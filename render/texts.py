@@ -2,6 +2,8 @@
 
 import re
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 SHOWN_CHARACTERS = 500
 
 # C0, DEL, C1, direction marks, line separators, zero-width characters, lone surrogates and tag characters:
@@ -45,3 +47,8 @@ def _without_secrets(match: re.Match[str]) -> str:
     names = [part.split("=", 1)[0] for part in query[1:].split("&")] if query else []
     hidden = "?" + "&".join(f"{name}=***" for name in names) if names else ""
     return f"{scheme}{'***@' if user else ''}{rest}{hidden}"
+
+
+def is_encodable(text: str) -> bool:
+    """Tell whether a text can be sent: JSON can spell half of a surrogate pair, which no encoding has."""
+    return _SURROGATE.search(text) is None

@@ -4,23 +4,19 @@ import base64
 import json
 import os
 import re
-import selectors
-import shutil
-import signal
 import stat
-import subprocess
 import threading
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from render.errors import InvalidInput, RenderError
-from render.limits import KIB, LimitExceeded, Limits, format_bytes, setting
+from render.limits import LimitExceeded, Limits
 from render.references import DOCKER_HUB
+from render.texts import is_encodable
 
 _HUB = "index.docker.io"
 _HUB_HOSTS = DOCKER_HUB | {"registry-1.docker.io"}
@@ -31,12 +27,9 @@ _ENVIRONMENT = "DOCKER_AUTH_CONFIG"
 _SCHEME = re.compile(r"https?://", re.IGNORECASE)
 _SUFFIX = re.compile(r"[A-Za-z0-9._-]+")
 _HEADER_TEXT = re.compile(r"[\x21-\x7e]*")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
-_HELPER_BYTES = 64 * KIB
 # Short enough for any pipe to take at once, so that writing to a helper never has to wait.
 _LONGEST_SERVER = 1_000
-_NOT_FOUND = b"credentials not found"
 _IDENTITY_TOKEN_USER = "<token>"  # noqa: S105 - the helper protocol's mark, not a secret
 
 
@@ -49,14 +42,6 @@ class InvalidCredentialFile(InvalidInput):
             why=why,
             next="correct it, write it anew with docker login, or set DOCKER_CONFIG to another folder",
         )
-
-
-class HelperFailed(RenderError):
-    """A credential helper that gave neither credentials nor word that there are none."""
-
-    def __init__(self, helper: str, server: str, why: str, *, next: str) -> None:
-        # What a helper writes is never shown: it may well be a secret.
-        super().__init__(f"{helper} gave no credentials for {_name(server)}", why=why, next=next)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +115,16 @@ class CredentialStore:
         suffix = config.helper(name)
         if not suffix:
             return None
-        helper = _Helper(f"docker-credential-{suffix}", config.origin, self._environ, self._limits)
-        for server in filter(_fits_a_pipe, config.servers(name)):
-            found: Credentials | None = self._once((suffix, server), partial(helper.ask, server))
-            if found:
-                return found
+        # Starting programs is for those who have a helper.
+        from render.registry.credential_helpers import Helper
+
+        helper = Helper(f"docker-credential-{suffix}", config.origin, self._environ, self._limits)
+        for server in config.servers(name):
+            if len(server) > _LONGEST_SERVER:
+                continue
+            found: tuple[str, str] | None = self._once((suffix, server), partial(helper.ask, server))
+            if found and any(found):
+                return _from_helper(*found)
         return None
 
 
@@ -176,6 +166,12 @@ def _places_looked_at(environ: Mapping[str, str]) -> list[str]:
         else:
             texts.append(f"{place.path} (from {place.variable}, absent)")
     return texts
+
+
+def _from_helper(user: str, secret: str) -> Credentials | None:
+    if user != _IDENTITY_TOKEN_USER:
+        return Credentials(user, secret)
+    return Credentials(identity_token=secret) if secret else None
 
 
 def _name(key: str) -> str:
@@ -321,124 +317,7 @@ def _text(mapping: Mapping[str, Any], key: str, place: str, problems: list[str])
     value = mapping.get(key)
     if value is None:
         return ""
-    # JSON can spell half of a surrogate pair, which no encoding can send.
-    if not isinstance(value, str) or _SURROGATE.search(value):
+    if not isinstance(value, str) or not is_encodable(value):
         problems.append(f"{place}: expected text")
         return ""
     return value
-
-
-@dataclass(frozen=True, slots=True)
-class _Helper:
-    """A docker-credential-* program."""
-
-    name: str
-    origin: str
-    environ: Mapping[str, str] = field(repr=False)
-    limits: Limits
-
-    def ask(self, server: str) -> Credentials | None:
-        """Return what the helper knows about a server."""
-        status, answer = self._run(server)
-        if status != 0 and _NOT_FOUND in answer.lower():
-            return None
-        if status != 0:
-            raise self._failure(server, f"it ended with exit code {status}")
-        return self._parse(server, answer)
-
-    def _parse(self, server: str, answer: bytes) -> Credentials | None:
-        problems: list[str] = []
-        try:
-            fields = _mapping(json.loads(answer), "", problems)
-        except (ValueError, RecursionError):
-            raise self._failure(server, "its answer is not JSON") from None
-        user, secret = (_text(fields, key, "", problems) for key in ("Username", "Secret"))
-        if problems:
-            raise self._failure(server, "its answer has no Username and Secret that are text")
-        if user == _IDENTITY_TOKEN_USER:
-            return Credentials(identity_token=secret) if secret else None
-        return Credentials(user, secret) if user or secret else None
-
-    def _run(self, server: str) -> tuple[int, bytes]:
-        deadline = time.monotonic() + self.limits.helper_seconds
-        with self._start(server) as process:
-            try:
-                answer = self._converse(process, server, deadline)
-                return process.wait(_seconds_until(deadline)), answer
-            except BaseException as error:
-                _kill_group(process)
-                if isinstance(error, subprocess.TimeoutExpired):
-                    raise self._too_slow(server) from None
-                raise
-
-    def _start(self, server: str) -> subprocess.Popen[bytes]:
-        program = self._find(server)
-        try:
-            return subprocess.Popen(  # noqa: S603 - a list, no shell, and the name was checked
-                [program, "get"],
-                bufsize=0,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=dict(self.environ),
-                # A group of its own, so that its children can be ended with it.
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise self._failure(server, f"{program} cannot be started: {error.strerror}") from None
-
-    def _find(self, server: str) -> str:
-        # A relative entry, or an empty one, would find programs in the repository we happen to stand in.
-        folders = [
-            folder for folder in self.environ.get("PATH", "").split(os.pathsep) if Path(folder).is_absolute()
-        ]
-        program = shutil.which(self.name, path=os.pathsep.join(folders))
-        if program is None:
-            raise self._failure(server, f"{self.origin} names it, and no folder in PATH has it")
-        return program
-
-    def _converse(self, process: subprocess.Popen[bytes], server: str, deadline: float) -> bytes:
-        with suppress(BrokenPipeError), cast(IO[bytes], process.stdin) as stdin:
-            stdin.write(server.encode(errors="replace"))
-        answer = _read_until(cast(IO[bytes], process.stdout), deadline)
-        if answer is None:
-            raise self._too_slow(server)
-        if len(answer) > _HELPER_BYTES:
-            raise self._failure(server, f"its answer is longer than {format_bytes(_HELPER_BYTES)}")
-        return answer
-
-    def _too_slow(self, server: str) -> HelperFailed:
-        why = f"it was not done after {self.limits.helper_seconds} s"
-        hint = f"see what keeps it, or raise {setting('helper_seconds')}"
-        return HelperFailed(self.name, server, why, next=hint)
-
-    def _failure(self, server: str, why: str) -> HelperFailed:
-        hint = f"make {self.name} get work by hand, or take it out of {self.origin}"
-        return HelperFailed(self.name, server, why, next=hint)
-
-
-def _fits_a_pipe(server: str) -> bool:
-    return len(server) <= _LONGEST_SERVER
-
-
-def _read_until(stream: IO[bytes], deadline: float) -> bytes | None:
-    """Read to the end or just past the bound; None if that takes too long."""
-    answer = b""
-    with selectors.DefaultSelector() as selector:
-        selector.register(stream, selectors.EVENT_READ)
-        while (seconds := _seconds_until(deadline)) > 0 and selector.select(seconds):
-            block = os.read(stream.fileno(), _HELPER_BYTES + 1 - len(answer))
-            answer += block
-            if not block or len(answer) > _HELPER_BYTES:
-                return answer
-    return None
-
-
-def _seconds_until(deadline: float) -> float:
-    return max(0.0, deadline - time.monotonic())
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    # Not waited for yet, so its number is still its own, and so is the group's.
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)

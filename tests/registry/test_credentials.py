@@ -16,7 +16,8 @@ import pytest
 
 from render.errors import InvalidInput, RenderError
 from render.limits import LimitExceeded, Limits
-from render.registry.credentials import Credentials, CredentialStore, HelperFailed, InvalidCredentialFile
+from render.registry.credential_helpers import HelperFailed
+from render.registry.credentials import Credentials, CredentialStore, InvalidCredentialFile
 
 SECONDS = 30.0
 

@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, locked, named, root, solve, versions, written
+from rig.catalogs import FakeCatalog, Packages, digest_of, locked, named, root, solve, versions, written
 
 from render.errors import RenderError
 from render.limits import Limits
@@ -85,7 +85,8 @@ def test_requests_overlap() -> None:
     assert catalog.most_at_once >= 4
 
 
-def test_dependencies_of_a_guess_are_asked_for_before_the_search_gets_there() -> None:
+@pytest.mark.parametrize("constraint", ["*", "v1.0.0", digest_of("second v1.0.0")])
+def test_dependencies_of_a_guess_are_asked_for_before_the_search_gets_there(constraint: str) -> None:
     deep_is_asked = threading.Event()
 
     def slow_sibling(what: str) -> None:
@@ -93,11 +94,11 @@ def test_dependencies_of_a_guess_are_asked_for_before_the_search_gets_there() ->
             deep_is_asked.set()
         if what == "first v1.0.0":
             # The search decides on this one first; what lies below the other is on its way meanwhile.
-            assert deep_is_asked.wait(20)
+            assert deep_is_asked.wait(10)
 
     catalog = FakeCatalog(
         {
-            "app v1.0.0": {"first": "*", "second": "*"},
+            "app v1.0.0": {"first": "*", "second": constraint},
             "first v1.0.0": {},
             "second v1.0.0": {"deep": "*"},
             "deep v1.0.0": {},
