@@ -5,7 +5,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from bench.registry import MiniRegistry, environment, reachable, serve_closure, serve_synthetic, write_project
@@ -36,63 +37,59 @@ def main() -> None:
         _synthetic(scratch)
 
 
+@contextmanager
+def _serving(root: str, scratch: Path, *, latency: float = 0) -> Iterator[tuple[MiniRegistry, set[str]]]:
+    """Serve everything that a root can lead to; yield the registry and the names of those it stands in for."""
+    versions = reachable(root)
+    with serve_closure(versions, scratch / "build", latency) as mini:
+        yield mini, {version.reference.source.registry for version in versions}
+
+
 def _cold_with_latency(scratch: Path) -> None:
-    versions = reachable(_LARGE)
-    registries = {version.reference.source.registry for version in versions}
-    with serve_closure(versions, scratch / "build", _LATENCY) as mini:
-        project = scratch / "latency"
+    with _serving(_LARGE, scratch, latency=_LATENCY) as (mini, registries):
+        project, environ = scratch / "latency", environment(mini, scratch / "cache-latency")
         write_project(project, f"{_LARGE}:{_LARGE_VERSION}", mini, registries)
-        seconds = _lock(project, environment(mini, scratch / "cache-latency"))
+        seconds = _lock(project, environ)
         lock = read_lock(project, Limits()) or Lock()
         chain = (_depth(lock) * _REQUESTS_EACH - 1) * _LATENCY
-        _line(f"cold lock of {len(lock.packages)} packages, {_LATENCY * 1000:.0f} ms per request", seconds)
-        _ratio("  beside the longest chain of requests that depend on each other", seconds, chain, goal=1.5)
         asked = len(mini.requests)
-        again = _lock(project, environment(mini, scratch / "cache-latency"))
-        _ratio("  the same without the start of the process", seconds - again, chain, goal=1.5)
-        print(
-            f"{'lock again, nothing new':<72} {again * 1000:8.0f} ms  {len(mini.requests) - asked} requests (goal 3)"
-        )
+        again = _lock(project, environ)
+        more = len(mini.requests) - asked
+    _line(f"cold lock of {len(lock.packages)} packages, {_LATENCY * 1000:.0f} ms per request", seconds)
+    _ratio("  beside the longest chain of requests that depend on each other", seconds, chain, goal=1.5)
+    _ratio("  the same without the start of the process", seconds - again, chain, goal=1.5)
+    print(f"{'lock again, nothing new':<72} {again * 1000:8.0f} ms  {more} requests (goal 3)")
 
 
 def _cold_without_latency(scratch: Path) -> None:
-    versions = reachable(_LARGE)
-    registries = {version.reference.source.registry for version in versions}
-    with serve_closure(versions, scratch / "build", 0) as mini:
-        project = scratch / "plain"
-        write_project(project, f"{_LARGE}:{_LARGE_VERSION}", mini, registries)
-        seconds = _lock(project, environment(mini, scratch / "cache-plain"))
-        _line("cold lock of the same without latency", seconds)
-        print(f"  {_CROSSPLANE_SECONDS / seconds:.0f} x faster than Crossplane v2.3.4 settles it (goal 20 x)")
+    with _serving(_LARGE, scratch) as (mini, registries):
+        write_project(scratch / "plain", f"{_LARGE}:{_LARGE_VERSION}", mini, registries)
+        seconds = _lock(scratch / "plain", environment(mini, scratch / "cache-plain"))
+    _line("cold lock of the same without latency", seconds)
+    print(f"  {_CROSSPLANE_SECONDS / seconds:.0f} x faster than Crossplane v2.3.4 settles it (goal 20 x)")
 
 
 def _hard_one(scratch: Path) -> None:
-    versions = reachable(_HARD)
-    registries = {version.reference.source.registry for version in versions}
-    with serve_closure(versions, scratch / "build", 0) as mini:
-        project = scratch / "hard"
-        write_project(project, f"{_HARD}:{_HARD_VERSION}", mini, registries)
-        seconds = _lock(project, environment(mini, scratch / "cache-hard"))
-        _line("lock of a closure that is solvable only by backing up", seconds)
-        print(f"  {_packages_fetched(mini)} packages fetched (goal 60)")
+    with _serving(_HARD, scratch) as (mini, registries):
+        write_project(scratch / "hard", f"{_HARD}:{_HARD_VERSION}", mini, registries)
+        seconds = _lock(scratch / "hard", environment(mini, scratch / "cache-hard"))
+        fetched = len({request.path for request in mini.requests if "/manifests/" in request.path})
+    _line("lock of a closure that is solvable only by backing up", seconds)
+    print(f"  {fetched} packages fetched (goal 60)")
 
 
 def _many_folders(scratch: Path) -> None:
-    versions = reachable(_LARGE)
-    registries = {version.reference.source.registry for version in versions}
-    with serve_closure(versions, scratch / "build", 0) as mini:
+    with _serving(_LARGE, scratch) as (mini, registries):
         folders = [scratch / f"many/{number}" for number in range(_FOLDERS)]
         for folder in folders:
             write_project(folder, f"{_LARGE}:{_LARGE_VERSION}", mini, registries)
         warm = environment(mini, scratch / "cache-many")
-        single = _lock(folders[0], warm)
+        _lock(folders[0], warm)
         single = min(_lock(folders[number], warm) for number in (1, 2, 3))
         for folder in folders:
             (folder / "crossplane.lock.yaml").unlink(missing_ok=True)
         together = _lock(scratch, warm, *map(str, folders))
-        _ratio(
-            f"{_FOLDERS} folders in one call, beside {_FOLDERS} calls", together, single * _FOLDERS, goal=0.2
-        )
+    _ratio(f"{_FOLDERS} folders in one call, beside {_FOLDERS} calls", together, single * _FOLDERS, goal=0.2)
 
 
 def _synthetic(scratch: Path) -> None:
@@ -139,10 +136,6 @@ def _depth(lock: Lock) -> int:
         level = {child for source in level for child in children.get(source, ())} - seen
         seen |= level
     return depth
-
-
-def _packages_fetched(mini: MiniRegistry) -> int:
-    return len({request.path for request in mini.requests if "/manifests/" in request.path})
 
 
 def _line(what: str, seconds: float) -> None:
