@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from render.errors import RenderError
+from render.errors import UnusableContent
 from render.limits import LimitExceeded, Limits, setting
 
 # libyaml's parser is the same machine, twenty times faster; wheels on odd platforms come without it.
@@ -73,7 +73,7 @@ def glance_rules(limits: Limits, only: frozenset[str]) -> Rules:
     return Rules(limits, size="document_bytes", depth="document_depth", aliases=True, only=only)
 
 
-class InvalidDocument(RenderError):
+class InvalidDocument(UnusableContent):
     """YAML that we cannot or will not read."""
 
     def __init__(self, problem: str, line: int) -> None:

@@ -28,6 +28,10 @@ class InvalidInput(RenderError):
     exit_code = 2
 
 
+class UnusableContent(RenderError):
+    """Bytes that arrived, and are not a package that can be used; asking again will not change them."""
+
+
 class Differs(RenderError):
     """Something is out of date, or is not what was recorded."""
 

@@ -14,6 +14,7 @@ _COMMANDS = {
     "tree": ("render.cli.tree", "Show the locked packages as a tree."),
     "why": ("render.cli.why", "Show who needs a package, and which versions they accept."),
     "outdated": ("render.cli.outdated", "Show which locked packages have newer versions."),
+    "verify": ("render.cli.verify", "Ask registries whether they still have what was locked."),
     "diff": ("render.cli.diff", "Compare two locks, or a lock with the one in a cluster."),
     "package": ("render.cli.package", "Build, push and inspect packages."),
     "completion": ("render.cli.completion", "Print the completion script for a shell."),

@@ -1,6 +1,6 @@
 """Resolution → Lock."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from render.lock.model import Lock, LockedDependency, LockedPackage
 from render.packages import count_kinds, digest_objects
@@ -28,7 +28,7 @@ def _lock_package(resolution: Resolution, source: Source, name: str) -> LockedPa
         digest=chosen.package.digest,
         kind=chosen.kind,
         object_name=name,
-        dependencies=tuple(_lock_dependency(edge) for edge in chosen.dependencies),
+        dependencies=lock_dependencies(chosen.dependencies),
         required_by=tuple(sorted({str(edge.dependant) for edge in edges if edge.dependant})),
         root=str(root.request) if root else None,
         tag=tag if by_digest else None,
@@ -38,6 +38,11 @@ def _lock_package(resolution: Resolution, source: Source, name: str) -> LockedPa
         crossplane=metadata.crossplane.text if metadata.crossplane else None,
         fields=root.fields if root else {},
     )
+
+
+def lock_dependencies(edges: Sequence[Edge]) -> tuple[LockedDependency, ...]:
+    """Return a package's dependencies as the lock holds them."""
+    return tuple(_lock_dependency(edge) for edge in edges)
 
 
 def _lock_dependency(edge: Edge) -> LockedDependency:

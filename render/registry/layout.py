@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
-from render.errors import InvalidInput, RenderError
+from render.errors import InvalidInput, RenderError, UnusableContent
 from render.files import InvalidFile, open_plain, replace_file
 from render.limits import LimitExceeded, Limits
 from render.references import Digest, Reference, Source, is_tag, parse_reference, parse_source
@@ -31,7 +31,7 @@ _MARKER_TEXT = b'{"imageLayoutVersion":"1.0.0"}\n'
 _SHOWN = 5
 
 
-class TamperedLayout(RenderError):
+class TamperedLayout(UnusableContent):
     """A blob in a layout that is not what its name says."""
 
     def __init__(self, folder: Path, digest: Digest, found: int, size: int | None) -> None:

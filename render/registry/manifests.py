@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from render.errors import RenderError
+from render.errors import RenderError, UnusableContent
 from render.limits import LimitExceeded, Limits
 from render.references import Digest, Source, is_digest
 
@@ -30,7 +30,7 @@ _KNOWN_KEYS = {
 }  # fmt: skip
 
 
-class InvalidManifest(RenderError):
+class InvalidManifest(UnusableContent):
     """A manifest or index that cannot be trusted to mean one thing."""
 
     def __init__(
@@ -43,7 +43,7 @@ class NotFound(RenderError):
     """A repository, tag or digest that its registry does not have."""
 
 
-class TamperedContent(RenderError):
+class TamperedContent(UnusableContent):
     """Bytes that are not the ones their digest names."""
 
     def __init__(self, source: Source, asked: Digest, got: Digest) -> None:

@@ -15,7 +15,7 @@ from urllib.parse import SplitResult
 
 import urllib3
 
-from render.errors import RenderError
+from render.errors import RenderError, UnusableContent
 from render.limits import MIB, LimitExceeded, Limits
 from render.references import Digest
 from render.registry.addresses import RequestRefused, follow_url, host_of, is_private, split_url
@@ -35,7 +35,7 @@ class RegistryUnreachable(RenderError):
     """A host that did not answer, or not in a way that can be used."""
 
 
-class SizeMismatch(RenderError):
+class SizeMismatch(UnusableContent):
     """Content that is longer or shorter than its descriptor says."""
 
     def __init__(self, what: str, *, said: int, sent: str) -> None:

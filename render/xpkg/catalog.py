@@ -34,9 +34,13 @@ class Catalog:
         """Return all tags of a source."""
         return self.images.tags(source)
 
+    def digest(self, reference: Reference) -> Digest:
+        """Return the digest that a reference names now."""
+        return self.images.content(reference).digest
+
     def package(self, reference: Reference) -> Package:
         """Return the package that a reference names."""
-        digest = reference.digest or self.images.content(reference).digest
+        digest = reference.digest or self.digest(reference)
         known = self.facts.get_facts(digest, _FACTS)
         contents = _parse_facts(known) if known else None
         if contents is None:

@@ -13,7 +13,7 @@ from render.documents import (
     parse_plain_scalar,
     type_name,
 )
-from render.errors import RenderError
+from render.errors import UnusableContent
 from render.limits import LimitExceeded, Limits
 from render.packages import Metadata, PackagedObject
 from render.texts import hides_something
@@ -44,7 +44,7 @@ _IDENTITY = frozenset({"apiVersion", "kind", "metadata", "name"})
 _SHOWN_PROBLEMS = 3
 
 
-class InvalidContents(RenderError):
+class InvalidContents(UnusableContent):
     """A package.yaml that Crossplane would not install from."""
 
 

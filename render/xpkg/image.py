@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from render.errors import RenderError
+from render.errors import UnusableContent
 from render.limits import LimitExceeded, Limits
 from render.references import Digest, Reference, Source
 from render.registry.manifests import Content, Descriptor, Index, Manifest, parse_content
@@ -24,7 +24,7 @@ _WHITEOUT, _OPAQUE = ".wh.", ".wh..wh..opq"
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
-class InvalidImage(RenderError):
+class InvalidImage(UnusableContent):
     """An image that is no package, or could be taken for two."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from render.errors import RenderError
+from render.errors import RenderError, UnusableContent
 from render.limits import MIB, LimitExceeded, Limits
 
 _CHUNK = 256 << 10
@@ -22,7 +22,7 @@ _SPECIAL = frozenset({b"x", b"L", b"K"})
 _RECORD = re.compile(rb"([0-9]{1,7}) ([^=\n]+)=")
 
 
-class InvalidLayer(RenderError):
+class InvalidLayer(UnusableContent):
     """A layer that cannot be unpacked."""
 
     def __init__(self, why: str) -> None:

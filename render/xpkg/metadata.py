@@ -5,7 +5,7 @@ from typing import Any
 
 from render.constraints import Constraint
 from render.documents import meta_rules, parse_documents
-from render.errors import RenderError
+from render.errors import UnusableContent
 from render.fields import Fields
 from render.limits import LimitExceeded, Limits
 from render.packages import Dependency, Kind, Metadata, PermissionRequest
@@ -34,7 +34,7 @@ _SHOWN_PROBLEMS = 50
 _PROJECT_ANNOTATIONS = ("maintainer", "source", "license", "description", "readme")
 
 
-class InvalidMetadata(RenderError):
+class InvalidMetadata(UnusableContent):
     """A meta document that says something Crossplane, or we, cannot follow."""
 
     def __init__(self, problems: list[str]) -> None:
