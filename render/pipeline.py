@@ -10,6 +10,7 @@ from render.limits import Limits
 from render.lock.closure import check_closure
 from render.lock.create import create_lock
 from render.lock.file import read_lock_bytes
+from render.lock.findings import DoubledLock
 from render.lock.merge import merge_sides
 from render.lock.model import LOCK_FILE, Lock
 from render.lock.naming import name_objects
@@ -93,7 +94,7 @@ def read_current(folder: Path, limits: Limits, *, new: bool) -> CurrentLock:
     place = str(folder / LOCK_FILE)
     try:
         return CurrentLock(parse_lock(data, limits, place=place))
-    except ConflictedLock:
+    except (ConflictedLock, DoubledLock):
         merged = merge_sides(data, limits, place=place)
         return CurrentLock(merged.lock, merged=True, notes=merged.notes)
 

@@ -28,6 +28,10 @@ class InvalidLock(InvalidInput):
         )
 
 
+class DoubledLock(InvalidLock):
+    """A lock into which Git merged the same package twice, without a conflict; nothing else is wrong with it."""
+
+
 @dataclass(slots=True)
 class Findings:
     """What is wrong with a file."""
@@ -36,6 +40,8 @@ class Findings:
     # A newer revision may hold fields that we do not know.
     tolerant: bool = False
     problems: list[tuple[Place, str]] = field(default_factory=list)
+    # How many of them are a package that stands there twice.
+    doubled: int = 0
     # Of texts that recur: what a parser thinks is wrong with them, or nothing.
     judged: dict[tuple[Callable[[str], object], str], str] = field(default_factory=dict)
 

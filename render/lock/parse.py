@@ -8,7 +8,7 @@ from render import __version__
 from render.documents import InvalidDocument, lock_rules, parse_documents
 from render.errors import InvalidInput, RenderError
 from render.limits import Limits
-from render.lock.findings import Findings, InvalidLock
+from render.lock.findings import DoubledLock, Findings, InvalidLock
 from render.lock.halves import DetailsEntry, E, Halves, LockEntry, read_halves
 from render.lock.model import FORMAT_VERSION, Lock, LockedPackage
 from render.names import revision_name
@@ -52,11 +52,6 @@ def parse_lock(data: bytes | str, limits: Limits, *, place: str) -> Lock:
     packages = {package.source: package for package in _join_all(halves, findings)}
     _raise_problems(findings, data, place)
     return Lock(packages, halves.inputs, halves.revision)
-
-
-def is_conflicted(data: bytes) -> bool:
-    """Tell whether Git left a conflict in a lock."""
-    return _MARKER.search(data) is not None
 
 
 def parse_halves(data: bytes, limits: Limits, *, place: str, lines: Sequence[int]) -> Halves:
@@ -144,6 +139,7 @@ def _by_source(entries: Iterable[E], document: int, findings: Findings) -> dict[
         if entry.source in found:
             place = (document, "packages", entry.index, "source")
             findings.complain(place, f"{entry.source} stands here a second time")
+            findings.doubled += 1
         found[entry.source] = entry
     return found
 
@@ -162,4 +158,5 @@ def _find_namesakes(
 
 def _raise_problems(findings: Findings, data: bytes, place: str, lines: Sequence[int] = ()) -> None:
     if findings.problems:
-        raise InvalidLock(place, findings.described(data, _DOCUMENTS, lines))
+        error = DoubledLock if findings.doubled == len(findings.problems) else InvalidLock
+        raise error(place, findings.described(data, _DOCUMENTS, lines))

@@ -132,3 +132,20 @@ def test_a_clean_merge_into_something_wrong_is_found(
     assert code == 3
     assert f"{HOME}/apart" in errors
     assert f"{HOME}/zebra" in errors
+
+
+def test_a_package_that_a_clean_merge_doubled_is_put_right(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, separator, second = text_of(project).decode().partition("---\n")
+    blocks = second.split("\n- source: ")
+    doubled = "\n- source: ".join([*blocks, blocks[-1].rstrip("\n")]) + "\n"
+    entries = first.split("\n- apiVersion: ")
+    (project / LOCK_FILE).write_text("\n- apiVersion: ".join([*entries, entries[-1]]) + separator + doubled)
+
+    refused = run(["tree", str(project)])
+    repaired = run(["lock", str(project)])
+
+    assert (refused, repaired) == (2, 0)
+    assert "stands here a second time" in capsys.readouterr().err
+    assert locked(project) == {"app": "v1.0.0", "base": "v1.1.0"}

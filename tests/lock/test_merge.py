@@ -13,11 +13,11 @@ from rig.locks import digest, lock, package, source
 from render.errors import Unsatisfiable
 from render.limits import Limits
 from render.lock.closure import check_closure
-from render.lock.findings import InvalidLock
+from render.lock.findings import DoubledLock, InvalidLock
 from render.lock.format import NewerRevision, format_lock
 from render.lock.merge import ContradictingLocks, MergedLock, merge_sides
 from render.lock.model import Lock, LockedPackage
-from render.lock.parse import ConflictedLock, is_conflicted, parse_lock
+from render.lock.parse import ConflictedLock, parse_lock
 
 PLACE = "crossplane.lock.yaml"
 STYLES = [[], ["--diff3"], ["--zdiff3"]]
@@ -26,6 +26,11 @@ BASE = [package("app v1.0.0", "net >=v1.0.0"), package("net v1.2.0"), package("s
 
 def merge(data: bytes) -> MergedLock:
     return merge_sides(data, Limits(), place=PLACE)
+
+
+def is_conflicted(data: bytes) -> bool:
+    """Tell whether Git left a conflict in a lock."""
+    return b"<<<<<<< " in data
 
 
 def git_merge(folder: Path, ours: str, base: str, theirs: str, *style: str) -> bytes:
@@ -279,6 +284,6 @@ def test_what_git_merged_into_the_same_package_twice_is_refused_and_can_be_read_
     data = git_merge(tmp_path, format_lock(ours), format_lock(base), format_lock(theirs))
 
     assert not is_conflicted(data)
-    with pytest.raises(InvalidLock, match="acme/b stands here a second time"):
+    with pytest.raises(DoubledLock, match="acme/b stands here a second time"):
         parse_lock(data, Limits(), place=PLACE)
     assert merge(data).lock.packages == {source("b"): theirs.packages[source("b")]}
