@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from render.documents import InvalidDocument
 from render.errors import InvalidInput
 from render.files import read_plain
 from render.limits import LimitExceeded, Limits
@@ -47,8 +48,12 @@ def read_metadata(path: Path, limits: Limits) -> Metadata:
     data = read_plain(path, limits.meta_bytes)
     if data is None:
         raise LimitExceeded(f"{path} is too large", "meta_bytes", limits)
-    parse = parse_project if is_project(identify(b"\n" + data, limits).api_version) else parse_metadata
-    return parse(data, limits)
+    try:
+        parse = parse_project if is_project(identify(b"\n" + data, limits).api_version) else parse_metadata
+        return parse(data, limits)
+    except InvalidDocument as error:
+        error.what = f"{path}: {error.what}"
+        raise
 
 
 def _inspect_folder(folder: Path, limits: Limits) -> Inspection:

@@ -189,6 +189,7 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
             ) as response:
                 # Only ever an error's text; of an endless one the beginning.
                 response._content = response.raw.read(limits.error_bytes)
+            self._transport.trace(f"{method} {redact(url)}: {response.status_code}")
             return response
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
             if last or isinstance(error, requests.exceptions.SSLError):

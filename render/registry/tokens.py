@@ -100,7 +100,7 @@ class Authenticator:
         found = self._credentials.find(source.registry, source.repository) is not None
         looked = "; ".join(self._credentials.looked_at())
         return AccessDenied(
-            f"{host} does not let us read {source}",
+            f"{host} does not let us {'write to' if 'push' in self._actions else 'read'} {source}",
             why=[
                 f"it answered with status {status}" + (f": {message}" if message else ""),
                 "the credentials found for it were sent" if found else f"no credentials for it in: {looked}",

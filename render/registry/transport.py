@@ -96,7 +96,7 @@ class Transport:
     ) -> None:
         self.limits = limits
         self.deadline = deadline
-        self._trace = trace
+        self.trace = trace
         self._settings = settings
         self._connections = Connections(settings, limits, deadline)
         self._turns = threading.BoundedSemaphore(limits.parallel)
@@ -160,7 +160,7 @@ class Transport:
     def _send(self, request: Request, parts: SplitResult) -> Answer:
         try:
             with self._connections.open(request.method, parts, _headers(request), request.body) as response:
-                self._trace(f"{request.method} {redact(request.url)}: {response.status}")
+                self.trace(f"{request.method} {redact(request.url)}: {response.status}")
                 return self._read(request, response)
         except AnswerTooSlow:
             raise _Transient("its answer takes too long", answered=False) from None

@@ -156,8 +156,8 @@ def _end_of_separator(buffer: bytes, at: int, line: int) -> int:
     match = _SEPARATOR_LINE.match(buffer, at)
     if match is None:
         raise InvalidContents(
-            f"line {line} of package.yaml starts with --- and goes on",
-            why="Crossplane refuses the whole package for it",
+            f"line {line} starts with --- and goes on",
+            why="Crossplane splits package.yaml there, and refuses the whole package for it",
             next="put what follows --- on a line of its own and build the package again",
         )
     return match.end()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from render.errors import UnusableContent
 from render.limits import LimitExceeded, Limits
 from render.references import Digest, Reference, Source
-from render.registry.manifests import Content, Descriptor, Index, Manifest, parse_content
+from render.registry.manifests import Content, Descriptor, Index, InvalidManifest, Manifest, parse_content
 from render.registry.routes import Images
 from render.xpkg.layers import Entry, read_entries, unpack
 
@@ -56,7 +56,11 @@ def fetch_image(images: Images, reference: Reference, limits: Limits) -> Image:
     content = images.content(reference)
     digest, index = content.digest, None
     for _ in range(limits.index_depth + 1):
-        document = parse_content(content, limits)
+        try:
+            document = parse_content(content, limits)
+        except InvalidManifest as error:
+            error.what = f"{reference.source}@{content.digest} cannot be used"
+            raise
         if isinstance(document, Manifest):
             return Image(reference.source, digest, content.digest, document, index)
         index = index or document

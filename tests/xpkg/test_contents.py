@@ -65,7 +65,7 @@ class TestSplitting:
 
     @pytest.mark.parametrize("line", [b"---a", b"--- a", b"----", b"--- |", b"---\x0c", b"---\xc2\xa0"])
     def test_more_behind_a_separator_is_refused_with_its_line(self, line: bytes) -> None:
-        with pytest.raises(InvalidContents, match="line 3 of package"):
+        with pytest.raises(InvalidContents, match="line 3 starts with ---"):
             split(b"a\nb\n" + line + b"\n")
 
     @given(st.lists(st.sampled_from([b"a: b", b"---", b"--- # x", b"...", b"# c", b"", b"  x", b"\r", b"-"])))
