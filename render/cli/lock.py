@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +16,9 @@ from render.inputs.projects import Inputs, read_inputs
 from render.limits import Limits
 from render.lock.file import write_lock
 from render.lock.format import format_lock
-from render.lock.model import LOCK_FILE, Lock
+from render.lock.model import LOCK_FILE, Lock, LockedPackage
 from render.lock.update import LockedTags
+from render.lock.verify import VerifyFinding, verify_tag
 from render.packages import Package
 from render.pipeline import LockOptions, is_current, read_current, update_lock
 from render.references import Reference, Source
@@ -25,6 +27,7 @@ from render.views.report import format_report, report_document
 
 if TYPE_CHECKING:
     from render.connect import World
+    from render.xpkg.catalog import Catalog as PackageCatalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +176,37 @@ class _Run:
         known = LockedTags(catalog, current) if self._offline else catalog
         with self._output.progress(f"resolving {inputs.folder}") as progress:
             update = update_lock(inputs, current, _Watched(known, progress), self.limits, self._options)
-        for note in update.notes:
+        moved = [] if self._offline else self._moved_tags(current, update.lock, catalog)
+        for note in (*update.notes, *moved):
             self._output.warn(note)
         return update.lock
+
+    def _moved_tags(self, before: Lock, after: Lock, catalog: "PackageCatalog") -> list[str]:
+        """Tell which pins stay although their tags no longer name those bytes."""
+        kept = [
+            p
+            for s, p in after.packages.items()
+            if s in before.packages and before.packages[s].digest == p.digest
+        ]
+        with ThreadPoolExecutor(self.limits.parallel, thread_name_prefix="xplock-tags") as pool:
+            found = [
+                finding
+                for findings in pool.map(lambda p: _tag_trouble(p, catalog), kept)
+                for finding in findings
+            ]
+        return [
+            f"{finding.package.source} {finding.package.version}: {finding.trouble} since it was locked; "
+            f"the locked bytes stay (to take others: xplock lock -P {finding.package.source})"
+            for finding in found
+        ]
+
+
+def _tag_trouble(package: LockedPackage, catalog: "PackageCatalog") -> list[VerifyFinding]:
+    try:
+        return list(verify_tag(package, catalog))
+    except RenderError:
+        # Not what was asked for; `xplock verify` tells the whole story.
+        return []
 
 
 @dataclass(frozen=True, slots=True)

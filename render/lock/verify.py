@@ -49,7 +49,7 @@ class VerifyFinding:
 
 def verify_package(locked: LockedPackage, published: Published) -> list[VerifyFinding]:
     """Compare a locked package with what its registry has."""
-    return [*_verify_bytes(locked, published), *_verify_tag(locked, published)]
+    return [*_verify_bytes(locked, published), *verify_tag(locked, published)]
 
 
 def _verify_bytes(locked: LockedPackage, published: Published) -> Iterator[VerifyFinding]:
@@ -66,7 +66,8 @@ def _verify_bytes(locked: LockedPackage, published: Published) -> Iterator[Verif
         yield VerifyFinding(locked, Trouble.OTHER_CONTENT, differences)
 
 
-def _verify_tag(locked: LockedPackage, published: Published) -> Iterator[VerifyFinding]:
+def verify_tag(locked: LockedPackage, published: Published) -> Iterator[VerifyFinding]:
+    """Tell whether the tag of a locked package still names its bytes."""
     if locked.version_tag is None:
         return
     try:

@@ -224,20 +224,36 @@ def test_a_locked_version_that_vanished_is_not_lowered_silently(
     assert locked(project) == {"base": "v1.0.0"}
 
 
-def test_a_moved_tag_changes_nothing_until_it_is_asked_for(world: World) -> None:
+def test_a_moved_tag_changes_nothing_but_is_told(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     project = world.project("shop", "app:v1.0.0")
     run(["lock", str(project)])
-    before = text_of(project)
-    world.publish("base v1.1.0", {"tool": "*"})
+    before = (read_lock(project, Limits()) or Lock()).packages
+    world.publish("base v1.1.0", {"extra": "*"})
+    world.publish("extra v1.0.0")
     world.project("shop", "app:v1.0.0", "tool")
 
-    run(["lock", str(project)])
-    kept = locked(project), (read_lock(project, Limits()) or Lock()).packages
-    moved = run(["lock", "-P", "base", str(project)])
+    code = run(["lock", str(project)])
 
-    old = {source.name: package.digest for source, package in kept[1].items()}
-    assert old["base"].encode() in before
-    assert moved == 4  # base and tool now need each other
+    after = (read_lock(project, Limits()) or Lock()).packages
+    warnings = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning:")]
+    assert code == 0
+    assert {source: after[source].digest for source in before} == {s: p.digest for s, p in before.items()}
+    assert len(warnings) == 1
+    assert f"{HOME}/base v1.1.0: tag moved since it was locked" in warnings[0]
+
+
+def test_an_upgrade_takes_what_a_moved_tag_names_now(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = world.project("shop", "app:v1.0.0")
+    run(["lock", str(project)])
+    world.publish("base v1.1.0", {"extra": "*"})
+    world.publish("extra v1.0.0")
+
+    code = run(["lock", "-P", "base", str(project)])
+
+    assert (code, locked(project)) == (0, {"app": "v1.0.0", "base": "v1.1.0", "extra": "v1.0.0"})
+    assert f"Updated  {HOME}/base v1.1.0 -> v1.1.0 (its tag has moved)" in capsys.readouterr().out
 
 
 def test_the_lock_is_the_same_whatever_the_machine_is_like(world: World) -> None:
