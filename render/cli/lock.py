@@ -97,7 +97,7 @@ def lock(
     if form == "json":
         output.result_json([report_document(*report) for report in reports])
     elif output.verbosity >= 0:
-        output.result("".join(format_report(*report, several=len(reports) > 1) for report in reports))
+        output.report("".join(format_report(*report, several=len(reports) > 1) for report in reports))
     if check and changed:
         raise Differs(
             f"{len(changed)} of {len(outcomes)} locks would change",
@@ -218,11 +218,11 @@ class _Watched:
 
     def tags(self, source: Source) -> Sequence[str]:
         """Return all tags of a source."""
-        self.progress.expect()
         return self.catalog.tags(source)
 
     def package(self, reference: Reference) -> Package:
         """Return the package that a reference names."""
+        self.progress.expect()
         package = self.catalog.package(reference)
         self.progress.advance()
         return package

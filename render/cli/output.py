@@ -2,16 +2,19 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TextIO
 
 from render.errors import RenderError
 from render.texts import redact, visible
 
-_RED, _YELLOW, _PLAIN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[0m"
+_RED, _GREEN, _YELLOW, _PLAIN = "\x1b[1;31m", "\x1b[1;32m", "\x1b[1;33m", "\x1b[0m"
+# The words that lines of a report start with.
+_CHANGES = {"Added": _GREEN, "Updated": _YELLOW, "Removed": _RED}
 
 
 @dataclass(slots=True)
@@ -25,6 +28,11 @@ class Output:
         """Write the result of the command."""
         with _written():
             sys.stdout.write(text)
+
+    def report(self, text: str) -> None:
+        """Write a result of which people look at the first words of its lines."""
+        words = "|".join(_CHANGES)
+        self.result(re.sub(rf"^({words})\b", _coloured_change, text, flags=re.MULTILINE))
 
     def finish(self) -> None:
         """Make sure that all of the result has been written."""
@@ -70,7 +78,7 @@ class Output:
         # Only a terminal pays for it.
         from rich.console import Console
 
-        with Console(stderr=True).status(visible(text)):
+        with Console(stderr=True, markup=False).status(visible(text)):
             yield
 
     @contextmanager
@@ -85,7 +93,7 @@ class Output:
         from rich.progress import Progress as Bar
 
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("packages"),
@@ -138,6 +146,10 @@ def _written() -> Iterator[None]:
         ) from None
 
 
-def _coloured(text: str, colour: str) -> str:
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stderr.isatty()
-    return text if plain else f"{colour}{text}{_PLAIN}"
+def _coloured_change(word: re.Match[str]) -> str:
+    return _coloured(word[0], _CHANGES[word[0]], sys.stdout)
+
+
+def _coloured(text: str, colour: str, stream: TextIO | None = None) -> str:
+    terminal = (stream or sys.stderr).isatty() and os.environ.get("TERM") != "dumb"
+    return f"{colour}{text}{_PLAIN}" if terminal and not os.environ.get("NO_COLOR") else text
