@@ -64,7 +64,7 @@ class Outcome:
 @click.option(
     "--allow-downgrade",
     is_flag=True,
-    help="Accept a lower version where the locked one is no longer offered.",
+    help="Accept another version, a lower one too, where the locked one is no longer offered.",
 )
 @layout_option
 @output_option("text", "json")

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 
-from render.errors import Unsatisfiable
+from render.errors import InvalidInput, Unsatisfiable
 from render.packages import Kind, PackagedObject
 from render.references import Source
 from render.resolve.candidates import Universe
@@ -17,6 +17,10 @@ _OWNED = {
     "Composition": "Composition",
 }
 _SHOWN = 3
+
+
+class WrongKind(InvalidInput):
+    """A Provider that is a Configuration, or the like."""
 
 
 class CyclicDependencies(Unsatisfiable):
@@ -39,11 +43,27 @@ class LostVersion(Unsatisfiable):
 
 def check_answer(resolution: Resolution, wanted: Wanted, universe: Callable[[Source], Universe]) -> None:
     """Raise for the first rule that an answer breaks."""
+    _check_kinds(resolution)
     _check_cycles(resolution.packages)
     _check_owners(resolution)
     _check_families(resolution.packages)
     if not wanted.allow_lower:
         _check_lost(resolution, wanted, universe)
+
+
+def _check_kinds(resolution: Resolution) -> None:
+    """A manifest of the wrong kind would be applied as it is, and never become healthy."""
+    wrong = [
+        (root, resolution.packages[root.source].kind)
+        for root in resolution.roots
+        if root.name and root.kind not in (None, resolution.packages[root.source].kind)
+    ]
+    if wrong:
+        raise WrongKind(
+            "a manifest asks for a package of another kind",
+            why=[f"{root.place} makes {root.source} a {root.kind}; it is a {kind}" for root, kind in wrong],
+            next="correct the kind of the manifest",
+        )
 
 
 def _check_cycles(packages: Mapping[Source, Chosen]) -> None:
@@ -158,17 +178,20 @@ def _check_families(packages: Mapping[Source, Chosen]) -> None:
 
 def _check_lost(resolution: Resolution, wanted: Wanted, universe: Callable[[Source], Universe]) -> None:
     for source, chosen in resolution.packages.items():
-        before = wanted.preferred.get(source) or wanted.released.get(source)
+        kept, released = wanted.preferred.get(source), wanted.released.get(source)
+        before = kept or released
         if before is None or before.version is None or chosen.candidate.version is None:
             continue
-        if source in wanted.asked or chosen.candidate.version >= before.version:
+        # An upgrade was asked for; it may go up, whatever became of the version that was.
+        goes_up = chosen.candidate.version >= before.version
+        if source in wanted.asked or (goes_up and (released or chosen.candidate.tag == before.tag)):
             continue
         # What is still offered was not taken for a reason: what it depends on does not suit everyone.
         offered = any(here.tag == before.tag for here in universe(source).candidates)
         fits = all(before.answers(edge.request) for edge in resolution.edges_to(source))
         if fits and not offered:
             raise LostVersion(
-                f"{source} would go back from {before} to {chosen.candidate}",
+                f"{source} would go {'on' if goes_up else 'back'} from {before} to {chosen.candidate}",
                 why=f"{before} still suits everyone, but its registry no longer offers it",
                 next=f"find out why; to accept it: xplock lock --allow-downgrade, or -P {source}={chosen.candidate}",
             )

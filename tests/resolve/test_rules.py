@@ -1,13 +1,21 @@
 """What a whole answer has to keep besides versions."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from rig.catalogs import FakeCatalog, Packages, candidate, digest_of, locked, named, root, solve, versions
 
 from render.packages import Kind
 from render.resolve.model import Request
-from render.resolve.rules import CyclicDependencies, LostVersion, ScatteredFamily, SharedObjects, moves_lines
+from render.resolve.rules import (
+    CyclicDependencies,
+    LostVersion,
+    ScatteredFamily,
+    SharedObjects,
+    WrongKind,
+    moves_lines,
+)
 
 CRD = "CustomResourceDefinition things.example.org"
 FAMILY = {"family-aws": "family-aws", "s3": "family-aws", "ec2": "family-aws"}
@@ -210,6 +218,36 @@ def test_a_locked_version_that_is_no_longer_offered_is_not_lowered_silently(upgr
 
     assert caught.value.exit_code == 1
     assert caught.value.what == f"{named('base')} would go back from v1.2.0 to v1.1.0"
+
+
+def test_a_locked_version_that_is_no_longer_offered_is_not_raised_silently_either() -> None:
+    with pytest.raises(LostVersion) as caught:
+        solve(FakeCatalog(BASES), root("base"), preferred=locked(base="v1.0.5"))
+
+    assert caught.value.what == f"{named('base')} would go on from v1.0.5 to v1.1.0"
+
+
+def test_an_upgrade_may_leave_behind_what_is_no_longer_offered() -> None:
+    resolution = solve(FakeCatalog(BASES), root("base"), released=locked(base="v1.0.5"))
+
+    assert versions(resolution) == {"base": "v1.1.0"}
+
+
+def test_a_manifest_of_the_wrong_kind_is_an_error_that_names_its_place() -> None:
+    wish = replace(root("base", place="base.yaml"), name="base", kind=Kind.FUNCTION)
+
+    with pytest.raises(WrongKind) as caught:
+        solve(FakeCatalog(BASES), wish)
+
+    assert caught.value.exit_code == 2
+    [why] = caught.value.why
+    assert why.startswith(f"base.yaml makes {named('base')} a Function; it is a ")
+
+
+def test_a_dependency_on_disk_may_get_the_kind_wrong() -> None:
+    wish = replace(root("base"), kind=Kind.FUNCTION)
+
+    assert versions(solve(FakeCatalog(BASES), wish)) == {"base": "v1.1.0"}
 
 
 def test_a_lower_version_is_accepted_where_the_user_says_so() -> None:
