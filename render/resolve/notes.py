@@ -13,6 +13,7 @@ def notes(resolution: Resolution) -> tuple[str, ...]:
         *_wrong_kinds(resolution),
         *_completed(resolution),
         *_lookalikes(resolution),
+        *_claims(resolution),
         *_unreadable(resolution),
     )
 
@@ -40,6 +41,14 @@ def _lookalikes(resolution: Resolution) -> Iterator[str]:
     for sources in ends.values():
         if len(sources) > 1:
             yield f"{' and '.join(map(str, sources))} look like one package from {len(sources)} places"
+
+
+def _claims(resolution: Resolution) -> Iterator[str]:
+    """A package can say that it replaces another; saying so is not enough to switch the other one off."""
+    for source, chosen in resolution.packages.items():
+        for replaced in chosen.package.metadata.replaces:
+            if replaced in resolution.packages:
+                yield f"{source} {chosen.candidate} says that it replaces {replaced}; both are locked as they are"
 
 
 def _unreadable(resolution: Resolution) -> Iterator[str]:
