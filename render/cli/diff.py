@@ -61,11 +61,18 @@ def diff(
 ) -> None:
     """Show what changed from A to B.
 
-    Each is a lock file, a folder with one, a Git revision, or - for a cluster's Lock on stdin. Without B it is the
-    lock in the folder; without A the one of the last commit.
+    Each is a lock file, a folder with one, or a Git revision; A may be - for a cluster's Lock on stdin. Without B it
+    is the lock in the folder; without A the one of the last commit.
     """
+    if new == _STDIN:
+        raise InvalidInput(
+            "a cluster's Lock is what is compared with, and comes first",
+            why="what a folder asks for is where the cluster is going",
+            next=f"write: xplock diff - {'' if old == _STDIN else old}".rstrip(),
+        )
     reader = _Reader(folder, Limits.from_environment(os.environ))
-    found = _compare(reader.read(old), reader.read(new or str(folder)), crossplane)
+    before = reader.read_live() if old == _STDIN else reader.read(old)
+    found = _compare(before, reader.read(new or str(folder)), crossplane)
     if form == "json":
         output.result_json(diff_document(found))
     else:
@@ -74,13 +81,7 @@ def diff(
         raise Differs(f"{old} and {new or folder / LOCK_FILE} differ")
 
 
-def _compare(old: Lock | LiveLock, new: Lock | LiveLock, crossplane: Version | None) -> LockDiff:
-    if isinstance(new, LiveLock):
-        old, new = new, old
-    if isinstance(new, LiveLock):
-        raise InvalidInput(
-            "two clusters cannot be compared", why="only one Lock fits on stdin", next="name a file"
-        )
+def _compare(old: Lock | LiveLock, new: Lock, crossplane: Version | None) -> LockDiff:
     return diff_live(new, old, crossplane) if isinstance(old, LiveLock) else diff_locks(old, new)
 
 
@@ -91,10 +92,12 @@ class _Reader:
         self._folder = folder
         self._limits = limits
 
-    def read(self, text: str) -> Lock | LiveLock:
-        """Read a file, a folder's lock, the cluster's on stdin, or one out of Git."""
-        if text == _STDIN:
-            return parse_live_lock(sys.stdin.buffer.read(self._limits.lock_bytes), self._limits)
+    def read_live(self) -> LiveLock:
+        """Read a cluster's Lock from stdin."""
+        return parse_live_lock(sys.stdin.buffer.read(self._limits.lock_bytes), self._limits)
+
+    def read(self, text: str) -> Lock:
+        """Read a file, a folder's lock, or one out of Git."""
         path = Path(text)
         if path.is_dir():
             return read_lock(path, self._limits) or Lock()

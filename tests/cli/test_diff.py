@@ -1,0 +1,131 @@
+"""xplock diff: locks out of files, folders, Git and a cluster."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from rig.projects import HOME, World, small_world, text_of
+
+from render.cli.run import run
+from render.lock.model import LOCK_FILE
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """A small ecosystem: app, tool and old all need base."""
+    return small_world(tmp_path)
+
+
+@pytest.fixture
+def project(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository whose last commit has a lock; we stand in it."""
+    folder = world.project("shop", "app:v1.0.0")
+    run(["-q", "lock", str(folder)])
+    monkeypatch.chdir(folder)
+    identity = ["-c", "user.name=Robin", "-c", "user.email=robin@example.org"]
+    for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "-m", "first"]):
+        subprocess.run(["git", *command], check=True, capture_output=True)
+    return folder
+
+
+def change(world: World) -> None:
+    """Ask for one package more, and lock it."""
+    run(["-q", "lock", str(world.project("shop", "app:v1.0.0", "tool:v1.0.0"))])
+
+
+def feed(monkeypatch: pytest.MonkeyPatch, document: object) -> None:
+    """Put a cluster's Lock on stdin."""
+    data = yaml.safe_dump(document).encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_without_arguments_the_last_commit_is_compared_with_the_folder(
+    world: World, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    equal = run(["diff"])
+    nothing = capsys.readouterr().out
+    change(world)
+
+    code = run(["diff"])
+
+    assert (equal, nothing, code) == (0, "No differences.\n", 0)
+    assert f"Added {HOME}/tool v1.0.0" in capsys.readouterr().out
+    assert (project / LOCK_FILE).exists()
+
+
+def test_the_exit_code_tells_of_a_difference_if_asked_to(world: World, project: Path) -> None:
+    equal = run(["diff", "--exit-code"])
+    change(world)
+
+    assert (equal, run(["diff", "--exit-code"]), run(["diff"])) == (0, 3, 0)
+    assert text_of(project)
+
+
+def test_two_files_and_two_folders_are_compared(
+    world: World, project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "before.yaml").write_bytes(text_of(project))
+    other = world.project("other", "base")
+    run(["-q", "lock", str(other)])
+    change(world)
+
+    run(["diff", str(tmp_path / "before.yaml"), str(project / LOCK_FILE), "-o", "json"])
+    files = json.loads(capsys.readouterr().out)
+    run(["diff", str(other), str(project), "-o", "markdown"])
+
+    assert [package["source"] for package in files["added"]] == [f"{HOME}/tool"]
+    assert f"| added | `{HOME}/app` |" in capsys.readouterr().out
+
+
+def test_the_lock_of_a_cluster_is_read_from_stdin(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    live = next(yaml.safe_load_all(text_of(project)))
+    feed(monkeypatch, {**live, "status": {"conditions": []}})
+    equal = run(["diff", "-", "--exit-code", "--crossplane-version", "v2.3.4"])
+    live["packages"][1]["version"] = "v1.0.0"
+    feed(monkeypatch, live)
+
+    code = run(["diff", "-", "--exit-code"])
+
+    assert (equal, code) == (0, 3)
+    assert f"{HOME}/base v1.0.0 -> v1.1.0" in capsys.readouterr().out
+
+
+def test_a_revision_without_a_lock_has_nothing_in_it(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    subprocess.run(["git", "rm", "-q", "--cached", LOCK_FILE], cwd=project, check=True)
+    identity = ["-c", "user.name=Robin", "-c", "user.email=robin@example.org"]
+    subprocess.run(["git", *identity, "commit", "-q", "-m", "without"], cwd=project, check=True)
+
+    run(["diff", "HEAD"])
+
+    assert f"Added {HOME}/app v1.0.0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nosuch"], "nosuch is not a revision"),
+        (["--", "--output=x"], "is not a revision"),
+        (["-", "-"], "comes first"),
+    ],
+)
+def test_what_cannot_be_compared_is_wrong_usage(
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    said: str,
+) -> None:
+    feed(monkeypatch, next(yaml.safe_load_all(text_of(project))))
+
+    code = run(["diff", *arguments])
+
+    assert code == 2
+    assert said in capsys.readouterr().err
