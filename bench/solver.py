@@ -14,8 +14,9 @@ from render.packages import Dependency, Kind, Metadata, Package
 from render.references import Digest, Reference, Source, parse_dependency_source, parse_reference
 from render.registry.manifests import NotFound
 from render.resolve.conflict import NoSolution
-from render.resolve.model import Request, Root, Wanted
+from render.resolve.model import Wanted
 from render.resolve.resolve import resolve
+from render.roots import Request, Root
 from render.versions import highest_first, parse_candidate
 
 _NAMES = ("package", "provider", "configuration", "function")

@@ -9,6 +9,11 @@ from pathlib import Path
 
 from render.errors import RenderError
 
+# What a project folder holds: its lock, and the descriptions of a package on disk.
+LOCK_FILE = "crossplane.lock.yaml"
+META_FILE = "crossplane.yaml"
+PROJECT_FILES = ("crossplane-project.yaml", "upbound.yaml")
+
 
 class InvalidFile(RenderError):
     """A path that is not the plain file we expect."""

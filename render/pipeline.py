@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from render.errors import InvalidInput
+from render.files import LOCK_FILE
 from render.inputs.projects import Inputs
 from render.limits import Limits
 from render.lock.closure import check_closure
@@ -12,7 +13,7 @@ from render.lock.create import create_lock
 from render.lock.file import read_lock_bytes
 from render.lock.findings import DoubledLock
 from render.lock.merge import merge_sides
-from render.lock.model import LOCK_FILE, Lock
+from render.lock.model import Lock
 from render.lock.naming import name_objects
 from render.lock.parse import ConflictedLock, parse_lock
 from render.lock.staleness import compare_inputs

@@ -22,9 +22,10 @@ from render.lock.model import Lock, LockedDependency, LockedPackage
 from render.lock.naming import NameTaken, name_objects
 from render.references import PartialSource, Reference, Source, parse_dependency_source, parse_reference
 from render.resolve.conflict import MissingPackage, NoSolution
-from render.resolve.model import Request, Root, Wanted
+from render.resolve.model import Wanted
 from render.resolve.resolve import resolve
 from render.resolve.rules import moves_lines
+from render.roots import Request, Root
 from render.versions import Version, parse_candidate
 
 DATA = Path(__file__).parent / "data/crossplane-locks.json"

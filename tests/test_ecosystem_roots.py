@@ -26,7 +26,7 @@ from render.lock.parse import parse_lock
 from render.pipeline import LockOptions, update_lock
 from render.references import Source
 from render.resolve.conflict import MissingPackage, NoSolution
-from render.resolve.model import Request, Root
+from render.roots import Request, Root
 from render.versions import highest_first, parse_candidate
 
 LIMITS = Limits()

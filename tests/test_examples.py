@@ -6,7 +6,7 @@ import pytest
 from rig.examples import EXAMPLES
 
 from render.cli.run import run
-from render.lock.model import LOCK_FILE
+from render.files import LOCK_FILE
 
 PROJECTS = sorted(path.parent.name for path in EXAMPLES.glob("*/xplock.yaml"))
 

@@ -9,12 +9,12 @@ import click
 from render.cli.options import output_option
 from render.cli.output import Output
 from render.errors import Differs, InvalidInput
-from render.files import read_plain
+from render.files import LOCK_FILE, read_plain
 from render.limits import LimitExceeded, Limits
 from render.lock.diff import LockDiff, diff_live, diff_locks
 from render.lock.file import read_lock
 from render.lock.live import LiveLock, parse_live_lock
-from render.lock.model import LOCK_FILE, Lock
+from render.lock.model import Lock
 from render.lock.parse import parse_lock
 from render.versions import Version, parse_version
 from render.views.diff import diff_document, format_diff, format_markdown

@@ -12,11 +12,12 @@ import click
 from render.cli.options import folders_argument, layout_option, output_option
 from render.cli.output import Output, Progress
 from render.errors import Differs, RenderError
+from render.files import LOCK_FILE
 from render.inputs.projects import Inputs, read_inputs
 from render.limits import Limits
 from render.lock.file import write_lock
 from render.lock.format import format_lock
-from render.lock.model import LOCK_FILE, Lock, LockedPackage
+from render.lock.model import Lock, LockedPackage
 from render.lock.update import LockedTags
 from render.lock.verify import VerifyFinding, verify_tag
 from render.packages import Package

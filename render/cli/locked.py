@@ -5,9 +5,10 @@ from pathlib import Path
 
 import click
 
+from render.files import LOCK_FILE
 from render.limits import Limits
 from render.lock.closure import check_closure
-from render.lock.model import LOCK_FILE, Lock
+from render.lock.model import Lock
 from render.lock.staleness import StaleLock, require_lock
 
 folder_argument = click.argument(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from render.packages import Kind
 from render.references import Source
 from render.registry.rewrites import Rewrite
-from render.resolve.model import Root
+from render.roots import Root
 
 
 def agree_on_roots(roots: Iterable[Root], problems: list[str]) -> tuple[Root, ...]:

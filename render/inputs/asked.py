@@ -3,7 +3,7 @@
 from render.constraints import parse_constraint
 from render.errors import InvalidInput
 from render.references import DOCKER_HUB, InvalidReference, Reference, parse_reference, parse_source
-from render.resolve.model import Request
+from render.roots import Request
 
 OBJECT_NAME = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 OBJECT_NAME_MEANING = "a DNS label: at most 63 lower-case letters, digits and '-'"

@@ -5,14 +5,15 @@ from typing import Any
 
 from render.documents import InvalidDocument, meta_rules, parse_documents
 from render.errors import RenderError
+from render.files import META_FILE, PROJECT_FILES
 from render.inputs.problems import describe, placed
 from render.limits import Limits
 from render.packages import Dependency, Kind
 from render.references import Source
-from render.resolve.model import Request, Root
+from render.roots import Request, Root
 from render.xpkg.metadata import InvalidMetadata, is_meta, is_project, parse_metadata, parse_project
 
-PACKAGE_FILES = ("crossplane.yaml", "crossplane-project.yaml", "upbound.yaml")
+PACKAGE_FILES = (META_FILE, *PROJECT_FILES)
 
 
 def describes_package(document: Any) -> bool:

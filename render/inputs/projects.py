@@ -8,6 +8,7 @@ from typing import Any
 from render.documents import file_rules, parse_documents
 from render.errors import InvalidInput, RenderError
 from render.fields import Fields
+from render.files import LOCK_FILE
 from render.inputs.agreement import agree_on_rewrites, agree_on_roots
 from render.inputs.dependencies import PACKAGE_FILES, describes_package, parse_dependencies
 from render.inputs.folders import list_yaml_files, read_inside
@@ -18,9 +19,7 @@ from render.inputs.roots import Document, sort_documents
 from render.inputs.settings import SETTINGS_FILE, Settings, parse_settings
 from render.limits import Limits
 from render.registry.rewrites import Rewrite
-from render.resolve.model import Root
-
-LOCK_FILE = "crossplane.lock.yaml"
+from render.roots import Root
 
 _EXAMPLE = (
     "ask for one, for example in provider.yaml:",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from render.inputs.settings import Settings
 from render.registry.rewrites import Rewrite
-from render.resolve.model import Root
+from render.roots import Root
 
 
 def make_record(roots: Iterable[Root], rewrites: Iterable[Rewrite], settings: Settings) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from render.inputs.asked import OBJECT_NAME, OBJECT_NAME_MEANING, parse_package,
 from render.inputs.problems import complaints, placed
 from render.packages import Kind
 from render.registry.rewrites import Rewrite
-from render.resolve.model import Root
+from render.roots import Root
 from render.xpkg.metadata import is_meta, is_project
 
 VERSION_ANNOTATION = "xplock.dev/version"

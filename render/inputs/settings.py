@@ -13,7 +13,7 @@ from render.inputs.problems import complaints, describe, placed
 from render.limits import Limits
 from render.references import parse_source
 from render.registry.rewrites import Rewrite
-from render.resolve.model import Root
+from render.roots import Root
 from render.versions import Version, parse_version
 
 SETTINGS_FILE = "xplock.yaml"

@@ -6,10 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from render.errors import RenderError
-from render.files import read_plain, replace_file
+from render.files import LOCK_FILE, read_plain, replace_file
 from render.limits import LimitExceeded, Limits
 from render.lock.format import NewerRevision
-from render.lock.model import FORMAT_REVISION, FORMAT_VERSION, LOCK_FILE, Lock
+from render.lock.model import FORMAT_REVISION, FORMAT_VERSION, Lock
 from render.lock.parse import UnsupportedLock, parse_lock
 
 # At the start of a line there are only the keys of a document itself.

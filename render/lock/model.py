@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from render.packages import Kind
 from render.references import Digest, Source
 
-LOCK_FILE = "crossplane.lock.yaml"
-
 # A newer version is refused, a newer revision is read: it only adds what may be ignored.
 FORMAT_VERSION = 1
 FORMAT_REVISION = 0

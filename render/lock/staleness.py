@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from render.errors import Differs
+from render.files import LOCK_FILE
 from render.limits import Limits
 from render.lock.closure import check_closure
 from render.lock.file import read_lock
-from render.lock.model import LOCK_FILE, Lock
+from render.lock.model import Lock
 
 
 class MissingLock(Differs):

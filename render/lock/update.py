@@ -10,7 +10,8 @@ from render.lock.model import Lock, LockedPackage
 from render.packages import Package
 from render.references import Digest, Reference, Source
 from render.registry.routes import Offline
-from render.resolve.model import Candidate, Catalog, Request
+from render.resolve.model import Candidate, Catalog
+from render.roots import Request
 from render.versions import parse_candidate
 
 _SHOWN = 5

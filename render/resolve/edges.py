@@ -3,7 +3,8 @@
 from render.errors import RenderError
 from render.packages import Dependency, Package
 from render.references import Source
-from render.resolve.model import Edge, Request
+from render.resolve.model import Edge
+from render.roots import Request
 
 
 class RefusedPartial(RenderError):

@@ -9,8 +9,9 @@ from render.registry.manifests import NotFound
 from render.resolve.candidates import ABSENT, Bits, Universe, bit, highest, make_universe
 from render.resolve.edges import dependency_edges
 from render.resolve.fetching import Fetcher
-from render.resolve.model import Candidate, Chosen, Edge, Request, Resolution, Wanted
+from render.resolve.model import Candidate, Chosen, Edge, Resolution, Wanted
 from render.resolve.solver import USER, Fact, Incompatibility
+from render.roots import Request
 from render.versions import highest_first, parse_candidate
 
 

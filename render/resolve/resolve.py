@@ -10,10 +10,11 @@ from render.references import Source
 from render.resolve.conflict import Suggestion, explain, leaves
 from render.resolve.edges import dependency_edges
 from render.resolve.fetching import Fetcher
-from render.resolve.model import Catalog, Edge, Request, Resolution, Root, Wanted
+from render.resolve.model import Catalog, Edge, Resolution, Wanted
 from render.resolve.question import NewCandidates, Question
 from render.resolve.rules import check_answer
 from render.resolve.solver import Fact, Solver, Unsolvable
+from render.roots import Request, Root
 
 _TRIED_EDITS = 3
 _EDIT_ROUNDS = 2_000

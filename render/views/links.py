@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from render.constraints import InvalidConstraint, parse_constraint
 from render.lock.model import Lock, LockedDependency, LockedPackage
 from render.references import Digest, PartialSource, Source, is_digest, parse_dependency_source
-from render.resolve.model import Candidate, Request
+from render.resolve.model import Candidate
+from render.roots import Request
 from render.texts import visible
 from render.versions import InvalidVersion, Version, parse_version
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from render.lock.model import Lock, LockedPackage
 from render.references import Source
-from render.resolve.model import Candidate, Request
+from render.resolve.model import Candidate
+from render.roots import Request
 from render.texts import visible
 from render.versions import Version, parse_candidate
 from render.views.links import Closure, Link, format_locked, locked_candidate, read_closure, root_request

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from render.lock.model import LOCK_FILE, Lock, LockedPackage
+from render.files import LOCK_FILE
+from render.lock.model import Lock, LockedPackage
 from render.texts import visible
 
 

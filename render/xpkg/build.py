@@ -9,7 +9,7 @@ import yaml
 
 from render.documents import InvalidDocument, decode_utf8, parse_events
 from render.errors import InvalidInput, RenderError
-from render.files import read_plain
+from render.files import META_FILE, read_plain
 from render.limits import LimitExceeded, Limits
 from render.packages import Metadata, PackagedObject
 from render.registry.manifests import Platform
@@ -19,7 +19,6 @@ from render.xpkg.metadata import InvalidMetadata, is_meta, parse_metadata
 from render.xpkg.packing import PackedImage, pack_image
 from render.xpkg.rules import format_allowed, misplaced
 
-META_FILE = "crossplane.yaml"
 _EXAMPLES_FILE = ".up/examples.yaml"
 
 

@@ -11,7 +11,7 @@ import yaml
 from rig.projects import HOME, World, small_world, text_of
 
 from render.cli.run import run
-from render.lock.model import LOCK_FILE
+from render.files import LOCK_FILE
 
 
 @pytest.fixture

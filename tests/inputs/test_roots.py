@@ -13,7 +13,7 @@ from render.limits import Limits
 from render.packages import Kind
 from render.references import Digest, Source
 from render.registry.rewrites import Rewrite
-from render.resolve.model import Request, Root
+from render.roots import Request, Root
 
 DIGEST = Digest("sha256:" + "ab" * 32)
 STORE = "xpkg.example.org/acme/provider-store"

@@ -13,7 +13,7 @@ from render.inputs.settings import Families, PartialDependencies, Settings, pars
 from render.limits import Limits
 from render.references import Digest, Source
 from render.registry.rewrites import Rewrite
-from render.resolve.model import Request
+from render.roots import Request
 
 # It comes without types.
 jsonschema: Any = import_module("jsonschema")

@@ -26,7 +26,7 @@ from render.pipeline import LockOptions, update_lock
 from render.references import Reference, Source
 from render.registry.routes import Offline
 from render.resolve.conflict import NoSolution
-from render.resolve.model import Request, Root
+from render.roots import Request, Root
 
 LOCK = lock([package("app v1.0.0", "base *", "net *"), package("base v1.0.0"), package("net v1.0.0")])
 D = digest("ab")

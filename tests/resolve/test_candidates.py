@@ -4,7 +4,8 @@ from rig.catalogs import candidate, digest_of
 
 from render.constraints import parse_constraint
 from render.resolve.candidates import ABSENT, ANYTHING, Universe, bit, highest, make_universe
-from render.resolve.model import Candidate, Request
+from render.resolve.model import Candidate
+from render.roots import Request
 
 DIGEST = digest_of("some bytes")
 

@@ -10,7 +10,7 @@ from rig.catalogs import FakeCatalog, Packages, digest_of, named, root, solve, v
 
 from render.errors import RenderError
 from render.resolve.conflict import MissingPackage, NoSolution, Suggestion, explain
-from render.resolve.model import Root
+from render.roots import Root
 
 BASES: Packages = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}
 PACKAGES: Packages = {

@@ -6,7 +6,8 @@ from rig.catalogs import FakeCatalog, digest_of, named, written
 from render.packages import Dependency
 from render.references import Reference
 from render.resolve.edges import RefusedPartial, dependency_edges
-from render.resolve.model import Edge, Request
+from render.resolve.model import Edge
+from render.roots import Request
 
 APP = "h.example/acme/sub/app"
 

@@ -13,7 +13,8 @@ from render.packages import Package
 from render.references import Source
 from render.resolve.edges import RefusedPartial, dependency_edges
 from render.resolve.fetching import Fetcher
-from render.resolve.model import Edge, Request, Wanted
+from render.resolve.model import Edge, Wanted
+from render.roots import Request
 
 WIDE: Packages = {"app v1.0.0": {f"p{i}": "*" for i in range(6)}, **{f"p{i} v1.0.0": {} for i in range(6)}}
 

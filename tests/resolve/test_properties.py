@@ -20,8 +20,9 @@ from render.lock.model import Lock
 from render.lock.naming import NameChanged, name_objects
 from render.lock.update import Upgrade, kept_candidates, pinned_digests
 from render.resolve.conflict import NoSolution
-from render.resolve.model import Resolution, Root, Wanted
+from render.resolve.model import Resolution, Wanted
 from render.resolve.resolve import resolve
+from render.roots import Root
 
 NAMES = ("a", "b", "c", "d", "e")
 VERSIONS = ("v1.0.0", "v1.1.0", "v2.0.0")

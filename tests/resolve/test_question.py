@@ -12,9 +12,10 @@ from render.references import Source
 from render.resolve.candidates import ABSENT, bit
 from render.resolve.edges import dependency_edges
 from render.resolve.fetching import Fetcher
-from render.resolve.model import Edge, Request, Root, Wanted
+from render.resolve.model import Edge, Wanted
 from render.resolve.question import NewCandidates, Question
 from render.resolve.solver import USER
+from render.roots import Request, Root
 from render.versions import parse_version
 
 BASES: Packages = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}

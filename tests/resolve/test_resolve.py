@@ -22,7 +22,7 @@ from render.constraints import parse_constraint
 from render.errors import RenderError
 from render.registry.manifests import NotFound
 from render.resolve.conflict import MissingPackage, NoSolution
-from render.resolve.model import Request
+from render.roots import Request
 from render.versions import parse_version
 
 BASES: Packages = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}

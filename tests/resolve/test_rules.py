@@ -7,7 +7,6 @@ import pytest
 from rig.catalogs import FakeCatalog, Packages, candidate, digest_of, locked, named, root, solve, versions
 
 from render.packages import Kind
-from render.resolve.model import Request
 from render.resolve.rules import (
     CyclicDependencies,
     LostVersion,
@@ -16,6 +15,7 @@ from render.resolve.rules import (
     WrongKind,
     moves_lines,
 )
+from render.roots import Request
 
 CRD = "CustomResourceDefinition things.example.org"
 FAMILY = {"family-aws": "family-aws", "s3": "family-aws", "ec2": "family-aws"}

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
+from render.files import LOCK_FILE
 from render.lock.format import format_lock
-from render.lock.model import LOCK_FILE, Lock, LockedDependency, LockedPackage
+from render.lock.model import Lock, LockedDependency, LockedPackage
 from render.packages import Kind
 from render.references import Digest, Source
 

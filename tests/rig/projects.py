@@ -4,9 +4,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from render.files import LOCK_FILE
 from render.limits import Limits
 from render.lock.file import read_lock
-from render.lock.model import LOCK_FILE, Lock
+from render.lock.model import Lock
 from render.packaging import build_into_layout
 from render.references import parse_reference
 from render.registry.layout import Layout

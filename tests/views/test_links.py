@@ -7,7 +7,7 @@ from rig.closures import digest_of_name, lock_of, named
 
 from render.constraints import parse_constraint
 from render.lock.model import Lock, LockedDependency
-from render.resolve.model import Request
+from render.roots import Request
 from render.views.links import format_locked, reach, read_closure, root_request
 
 DIGEST = digest_of_name("app")
