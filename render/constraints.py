@@ -3,7 +3,7 @@
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import takewhile
 from typing import TypeAlias
 
@@ -11,6 +11,7 @@ from render.errors import InvalidInput
 from render.limits import Limits, format_amount, setting
 from render.references import Digest, is_digest
 from render.texts import visible
+from render.values import dataclass, field
 from render.versions import InvalidVersion, Version, parse_version
 
 # A place in the order of versions: a precedence, its first parts alone, or one with something behind it.
@@ -35,7 +36,8 @@ _PART = r"[0-9xX*|]++"
 _OPERAND = rf"v?{_PART}(?:\.{_PART})?+(?:\.{_PART})?+(?:-{_IDENTIFIERS})?+(?:\+{_IDENTIFIERS})?+"
 _TERM = re.compile(rf"(!=|>=|=>|<=|=<|~>|[=><~^])?+{_SPACE}*+({_OPERAND})")
 _SEPARATOR = re.compile(rf"{_SPACE}*+,{_SPACE}*+|{_SPACE}++")
-_RANGE = re.compile(rf"{_SPACE}*+({_OPERAND}){_SPACE}++-{_SPACE}++({_OPERAND}){_SPACE}*+")
+# Compiled when a constraint has one.
+_RANGE = rf"{_SPACE}*+({_OPERAND}){_SPACE}++-{_SPACE}++({_OPERAND}){_SPACE}*+"
 
 
 class InvalidConstraint(InvalidInput):
@@ -138,9 +140,15 @@ def parse_constraint(text: str, *, limits: Limits = _DEFAULTS) -> Constraint:
     """Parse a constraint: alternatives joined by ||, each of terms joined by commas or spaces; or a digest."""
     if len(text) > limits.constraint_chars:
         raise _too_long(text, limits)
+    return _parse(text)
+
+
+@lru_cache(maxsize=8_192)
+def _parse(text: str) -> Constraint:
+    # A lock says the same of many packages, and is read and checked in turn.
     if is_digest(text):
         return Constraint(text, Digest(text))
-    plain = _RANGE.sub(r">= \1, <= \2 ", text)
+    plain = re.sub(_RANGE, r">= \1, <= \2 ", text) if "-" in text.split() else text
     try:
         alternatives = [_parse_alternative(part) for part in plain.split("||")]
     except _Unreadable as error:

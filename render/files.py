@@ -1,7 +1,6 @@
 """Files of the user's: read only if they are plain files, replaced and never edited."""
 
 import os
-import secrets
 import stat
 from contextlib import suppress
 from io import BufferedReader
@@ -13,6 +12,7 @@ from render.errors import RenderError
 LOCK_FILE = "crossplane.lock.yaml"
 META_FILE = "crossplane.yaml"
 PROJECT_FILES = ("crossplane-project.yaml", "upbound.yaml")
+PACKAGE_FILES = (META_FILE, *PROJECT_FILES)
 
 
 class InvalidFile(RenderError):
@@ -49,7 +49,7 @@ def replace_file(path: Path, data: bytes) -> None:
     """Put a file in place in one step: a reader sees the old bytes or the new ones, never a part."""
     if path.is_symlink():
         raise InvalidFile(f"{path} is not written", why="it is a symbolic link", next="remove the link")
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:
         with temporary.open("xb") as file:
             # Before the first byte: what only some may read is never open to others.

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 
 from render.errors import InvalidInput, RenderError
+from render.values import dataclass
 
 KIB = 1 << 10
 MIB = 1 << 20
@@ -12,7 +12,7 @@ GIB = 1 << 30
 
 _PREFIX = "XPLOCK_LIMIT_"
 _UNITS = {"": 1, "K": KIB, "KIB": KIB, "M": MIB, "MIB": MIB, "G": GIB, "GIB": GIB}
-_AMOUNT = re.compile(r"([0-9]{1,15})\s*([A-Za-z]*)")
+_AMOUNT = r"([0-9]{1,15})\s*([A-Za-z]*)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ class Limits:
     lock_bytes: int = 32 * MIB
     kustomizations: int = 500
     kustomize_bytes: int = 10 * MIB
+    used_folders: int = 500
 
     # Packages
     dependencies: int = 1_000
@@ -75,6 +76,8 @@ class Limits:
     attempts: int = 10
     attempts_unanswered: int = 5
     failures_in_a_row: int = 20
+    commit_attempts: int = 100
+    push_attempts: int = 5
     parallel: int = 8
     parallel_per_host: int = 8
 
@@ -84,7 +87,7 @@ class Limits:
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> "Limits":
         """Return the defaults, changed by the operator's XPLOCK_LIMIT_* variables."""
-        known = {field.name for field in fields(cls)}
+        known = cls.__annotations__.keys()
         given = {name.removeprefix(_PREFIX).lower(): name for name in environ if name.startswith(_PREFIX)}
         unknown = sorted(given[field] for field in given.keys() - known)
         if unknown:
@@ -129,7 +132,7 @@ def format_bytes(amount: int) -> str:
 
 
 def _parse_amount(name: str, text: str) -> int:
-    match = _AMOUNT.fullmatch(text.strip())
+    match = re.fullmatch(_AMOUNT, text.strip())
     unit = _UNITS.get(match[2].upper()) if match else None
     if match is None or unit is None or int(match[1]) == 0:
         raise InvalidInput(

@@ -1,12 +1,13 @@
 """Object and revision names, exactly as Crossplane derives them."""
 
-import hashlib
-
+from render.digests import sha256_hex
 from render.references import DOCKER_HUB, Digest, PartialSource, Source
 
 _LONGEST_LABEL = 63
 _PACKAGE_PART = 50
 _HASH_PART = 12
+_DASHES = bytes.maketrans(b"./:", b"---")
+_DROPPED = bytes(set(range(256)) - set(b"abcdefghijklmnopqrstuvwxyz0123456789./:-"))
 
 
 def dns_label(text: str) -> str:
@@ -32,7 +33,7 @@ def revision_name(package_name: str, digest: Digest) -> str:
 def generation_revision_name(package_name: str, digest: Digest, generation: int) -> str:
     """Return the name of a package's revision from Crossplane v2.4 on, where every spec change makes one."""
     identity = f"{digest.removeprefix('sha256:')}|{generation}"
-    return friendly_id(package_name, hashlib.sha256(identity.encode()).hexdigest())
+    return friendly_id(package_name, sha256_hex(identity))
 
 
 def _utf8(text: str) -> bytes:
@@ -41,13 +42,7 @@ def _utf8(text: str) -> bytes:
 
 def _label(data: bytes) -> str:
     # Positions are those of bytes in the input: a dropped character still uses up some of the 63.
-    return "".join(_label_character(chr(byte)) for byte in data[:_LONGEST_LABEL]).strip("-")
-
-
-def _label_character(character: str) -> str:
-    if "a" <= character <= "z" or "0" <= character <= "9":
-        return character
-    return "-" if character in "./:-" else ""
+    return data[:_LONGEST_LABEL].translate(_DASHES, _DROPPED).decode().strip("-")
 
 
 def _repository_as_pulled(source: Source | PartialSource) -> str:

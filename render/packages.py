@@ -1,15 +1,21 @@
 """What a package says about itself: the facts that every later stage works with."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from render.constraints import Constraint
+from render.digests import sha256_hex
 from render.references import Digest, PartialSource, Source
+from render.values import dataclass, field
 
+_DEFINITIONS = frozenset(
+    {"CustomResourceDefinition", "CompositeResourceDefinition", "ManagedResourceDefinition"}
+)
 FAMILY_LABEL = "pkg.crossplane.io/provider-family"
+# The second group is the one of the first format document; packages of that time still carry it.
+META_GROUPS = frozenset({"meta.pkg.crossplane.io", "meta.pkg.ibm.crossplane.io"})
+_PROJECT_GROUPS = frozenset({"dev.crossplane.io", "meta.dev.upbound.io"})
 
 
 class Kind(StrEnum):
@@ -89,12 +95,30 @@ class Package:
     unreadable: tuple[str, ...] = ()
 
 
+def is_meta(api_version: str) -> bool:
+    """Tell whether an object with this apiVersion describes its package."""
+    return api_version.partition("/")[0] in META_GROUPS
+
+
+def is_project(api_version: str) -> bool:
+    """Tell whether an object with this apiVersion is a project file."""
+    return api_version.partition("/")[0] in _PROJECT_GROUPS
+
+
 def count_kinds(objects: Iterable[PackagedObject]) -> dict[str, int]:
     """Return how many objects there are of each kind, sorted by kind."""
     return dict(sorted(Counter(item.kind for item in objects).items()))
 
 
+def defined_groups(kind: Kind, objects: Iterable[PackagedObject]) -> tuple[str, ...]:
+    """Return the API groups in which a package of this kind defines kinds; a Function installs nothing."""
+    if kind is Kind.FUNCTION:
+        return ()
+    # A definition is named <plural>.<group>.
+    return tuple(sorted({item.name.partition(".")[2] for item in objects if item.kind in _DEFINITIONS}))
+
+
 def digest_objects(objects: Iterable[PackagedObject]) -> str:
     """Return the digest of the sorted list of objects, which stands for it in a lock."""
     lines = sorted(f"{item.api_version} {item.kind} {item.name}\n" for item in objects)
-    return "sha256:" + hashlib.sha256("".join(lines).encode()).hexdigest()
+    return "sha256:" + sha256_hex("".join(lines))

@@ -1,40 +1,48 @@
 """The names of things in registries: sources, references, digests. One strict grammar, no defaults."""
 
-import ipaddress
 import re
-from dataclasses import dataclass
-from typing import NewType
+from functools import lru_cache
+from typing import NamedTuple, NewType
 
 from render.errors import InvalidInput
+from render.values import dataclass
 
 Digest = NewType("Digest", str)  # "sha256:" and 64 lower-case hex digits
 
 DOCKER_HUB = frozenset({"docker.io", "index.docker.io"})
 
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_ALGORITHM = "sha256:"
+_DIGEST_LENGTH = len(_ALGORITHM) + 64
+_HEX = "0123456789abcdef"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_LABEL_CHARACTERS = f"0123456789{_LETTERS}-"
+_TAG_CHARACTERS = f"{_LABEL_CHARACTERS}{_LETTERS.upper()}_."
+_LONGEST_TAG = 128
 # Distribution spec, "Pulling manifests": the grammar of <name>.
 _COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _REPOSITORY = re.compile(rf"{_COMPONENT}(?:/{_COMPONENT})*")
 _HOST = re.compile(
     r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::(?P<port>[0-9]{1,5}))?"
 )
-_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 # The rule of the CRD on spec.package, which is not the grammar that the controllers parse with.
 _ADMITTED = re.compile(r"[^./]+(\.[^./]+)+(/[^/:@]+)+(:[^:@]+(@sha256.+)?|@sha256.+)")
 
 # An @ in front of the path, or one with a path behind it; a password may itself hold both characters.
-_USER_INFO = re.compile(r"[^/]*@(?!sha[0-9]+:)|.*@(?!sha[0-9]+:)[^@]*/", re.DOTALL)
+_USER_INFO = r"(?s)[^/]*@(?!sha[0-9]+:)|.*@(?!sha[0-9]+:)[^@]*/"
 
 _LONGEST_REPOSITORY = 255
 _LONGEST_HOST = 255
+
+
+class _InvalidHost(Exception):
+    """Why a text is no host."""
 
 
 class InvalidReference(InvalidInput):
     """A text that names no image, package or digest."""
 
     def __init__(self, text: str, why: str) -> None:
-        shown = "***" + text[text.rindex("@") :] if _USER_INFO.match(text) else text
+        shown = "***" + text[text.rindex("@") :] if _has_user_info(text) else text
         super().__init__(
             f"{shown!r} is not a package reference" if text else "an empty text is not a package reference",
             why=why,
@@ -42,8 +50,8 @@ class InvalidReference(InvalidInput):
         )
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Source:
+# A named tuple, since sources are the keys of almost every mapping, and a tuple is hashed and compared faster.
+class Source(NamedTuple):
     """An image repository, without tag or digest; the registry is in its canonical form."""
 
     registry: str
@@ -97,26 +105,30 @@ class Reference:
 
 def parse_digest(text: str) -> Digest:
     """Parse "sha256:" and 64 lower-case hex digits."""
-    if not _DIGEST.fullmatch(text):
+    if not is_digest(text):
         raise InvalidReference(text, "a digest is sha256: and 64 lower-case hex digits")
     return Digest(text)
 
 
 def is_digest(text: str) -> bool:
     """Tell whether text is a well-formed digest."""
-    return _DIGEST.fullmatch(text) is not None
+    return (
+        len(text) == _DIGEST_LENGTH
+        and text.startswith(_ALGORITHM)
+        and _holds_only(text[len(_ALGORITHM) :], _HEX)
+    )
 
 
 def is_tag(text: str) -> bool:
     """Tell whether text is a well-formed tag."""
-    return _TAG.fullmatch(text) is not None
+    return 0 < len(text) <= _LONGEST_TAG and text[0] not in ".-" and _holds_only(text, _TAG_CHARACTERS)
 
 
 def parse_reference(text: str) -> Reference:
     """Parse a full reference: registry, repository, and a tag, a digest or both."""
     _refuse_user_info(text)
     base, at, digest = text.partition("@")
-    if at and not _DIGEST.fullmatch(digest):
+    if at and not is_digest(digest):
         raise InvalidReference(text, "after @ comes sha256: and 64 lower-case hex digits")
     path, tag = _split_tag(text, base)
     if not at and tag is None:
@@ -160,15 +172,19 @@ def lock_identity(reference: Reference) -> tuple[str, str]:
 
 
 def _refuse_user_info(text: str) -> None:
-    if _USER_INFO.match(text):
+    if _has_user_info(text):
         raise InvalidReference(text, "it carries user info; credentials come from the docker configuration")
+
+
+def _has_user_info(text: str) -> bool:
+    return "@" in text and re.match(_USER_INFO, text) is not None
 
 
 def _split_tag(text: str, base: str) -> tuple[str, str | None]:
     path, colon, tag = base.rpartition(":")
     if not colon or "/" in tag:
         return base, None
-    if not _TAG.fullmatch(tag):
+    if not is_tag(tag):
         raise InvalidReference(text, f"{tag!r} is not a tag: 1 to 128 letters, digits, '_', '.' and '-'")
     return path, tag
 
@@ -181,7 +197,10 @@ def _parse_source(text: str, path: str) -> Source:
     if not slash or not _names_registry(registry):
         raise InvalidReference(text, "it does not start with a registry host, and none is assumed")
     _check_repository(text, repository)
-    return Source(_canonical_host(text, registry), repository)
+    try:
+        return Source(_canonical_host(registry), repository)
+    except _InvalidHost as error:
+        raise InvalidReference(text, str(error)) from None
 
 
 def _names_registry(first: str) -> bool:
@@ -197,28 +216,45 @@ def _check_repository(text: str, repository: str) -> None:
         )
 
 
-def _canonical_host(text: str, host: str) -> str:
+@lru_cache(maxsize=1_024)
+def _canonical_host(host: str) -> str:
     match = _HOST.fullmatch(host)
     if match is None or len(host) > _LONGEST_HOST:
-        raise InvalidReference(text, f"{host!r} is not a host name or address with an optional port")
-    name = _canonical_name(text, match["name"].lower())
+        raise _InvalidHost(f"{host!r} is not a host name or address with an optional port")
+    name = _canonical_name(match["name"].lower())
     port = int(match["port"]) if match["port"] else 443
     if not 0 < port < 65536:
-        raise InvalidReference(text, f"{port} is not a port")
+        raise _InvalidHost(f"{port} is not a port")
     return name if port == 443 else f"{name}:{port}"
 
 
-def _canonical_name(text: str, name: str) -> str:
+def _canonical_name(name: str) -> str:
     # What ends in a number is an address, or an odd spelling of one that resolvers read differently.
     numeric = name.rpartition(".")[2].isdigit() or name.rpartition(".")[2].startswith("0x")
     if name.startswith("[") or numeric:
-        try:
-            address = ipaddress.ip_address(name.strip("[]"))
-        except ValueError:
-            raise InvalidReference(text, f"{name!r} is not an address") from None
-        if (address.version == 6) != name.startswith("["):
-            raise InvalidReference(text, f"{name!r} is not an address")
-        return f"[{address}]" if address.version == 6 else str(address)
-    if not all(_LABEL.fullmatch(label) for label in name.split(".")):
-        raise InvalidReference(text, f"{name!r} is not a host name")
+        return _canonical_address(name)
+    if not all(map(_is_label, name.split("."))):
+        raise _InvalidHost(f"{name!r} is not a host name")
     return name
+
+
+def _canonical_address(name: str) -> str:
+    # Most registries have names.
+    import ipaddress
+
+    try:
+        address = ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        raise _InvalidHost(f"{name!r} is not an address") from None
+    if (address.version == 6) != name.startswith("["):
+        raise _InvalidHost(f"{name!r} is not an address")
+    return f"[{address}]" if address.version == 6 else str(address)
+
+
+def _is_label(text: str) -> bool:
+    return text != "" and "-" not in (text[0], text[-1]) and _holds_only(text, _LABEL_CHARACTERS)
+
+
+def _holds_only(text: str, characters: str) -> bool:
+    # All of them stripped away leaves nothing; a pattern takes longer, to compile and to match.
+    return not text.strip(characters)

@@ -1,11 +1,11 @@
 """What is asked for: by the user, and by packages of each other."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from render.constraints import Constraint
 from render.packages import Kind
 from render.references import Digest, Source
+from render.values import dataclass, field
 from render.versions import parse_candidate
 
 
@@ -53,3 +53,8 @@ class Root:
     kind: Kind | None = None
     # Everything else in the user's manifest, kept as it is.
     fields: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def is_manifest(self) -> bool:
+        """Whether the user wrote the object itself, and not only that its package is needed."""
+        return self.name is not None and self.kind is not None

@@ -2,37 +2,36 @@
 
 import re
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+# Patterns are texts here, compiled when they are needed: most runs show nothing.
+_SURROGATE = "[\ud800-\udfff]"
 
 SHOWN_CHARACTERS = 500
 
 # C0, DEL, C1, direction marks, line separators, zero-width characters, lone surrogates and tag characters:
 # all of these change what a reader sees without being seen.
-_HIDDEN = re.compile(
+_HIDDEN = (
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
 # The scheme has a longest length: without one, text like a.a.a.a takes time by the square of its length.
-_URL = re.compile(
-    r"\b([a-z][a-z0-9+.-]{0,30}+://)([^\s/?#'\"<>]*@)?([^\s?#'\"<>]*)(\?[^\s#'\"<>]*)?", re.IGNORECASE
-)
+_URL = r"(?i)\b([a-z][a-z0-9+.-]{0,30}+://)([^\s/?#'\"<>]*@)?([^\s?#'\"<>]*)(\?[^\s#'\"<>]*)?"
 
 
 def visible(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
     """Return text with every invisible character written out, cut to a readable length."""
     if len(text) > limit:
         text = text[: limit - 1] + "…"
-    return _HIDDEN.sub(_written_out, text)
+    return re.sub(_HIDDEN, _written_out, text)
 
 
 def hides_something(text: str) -> bool:
     """Tell whether text holds a character that changes what a reader sees without being seen."""
-    return _HIDDEN.search(text) is not None
+    return re.search(_HIDDEN, text) is not None
 
 
 def redact(text: str) -> str:
     """Return text with user info and query values of every URL in it replaced by stars."""
-    return _URL.sub(_without_secrets, text)
+    return re.sub(_URL, _without_secrets, text)
 
 
 def _written_out(match: re.Match[str]) -> str:
@@ -51,4 +50,4 @@ def _without_secrets(match: re.Match[str]) -> str:
 
 def is_encodable(text: str) -> bool:
     """Tell whether a text can be sent: JSON can spell half of a surrogate pair, which no encoding has."""
-    return _SURROGATE.search(text) is None
+    return re.search(_SURROGATE, text) is None

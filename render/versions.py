@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TypeAlias
-
-import semver
+from typing import TYPE_CHECKING, TypeAlias
 
 from render.errors import InvalidInput
 from render.limits import Limits, format_amount, setting
 from render.texts import visible
+from render.values import dataclass, field
+
+if TYPE_CHECKING:
+    import semver
 
 # Major, minor, patch, whether it is a release, and the identifiers of the prerelease.
 Precedence: TypeAlias = tuple[int, int, int, bool, tuple[tuple[int, str], ...]]
@@ -18,7 +19,7 @@ Precedence: TypeAlias = tuple[int, int, int, bool, tuple[tuple[int, str], ...]]
 _IDENTIFIERS = r"[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*"
 _VERSION = re.compile(
     r"v?([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?"  # major, minor, patch
-    rf"(?:-({_IDENTIFIERS}))?(?:\+({_IDENTIFIERS}))?"  # prerelease, metadata
+    rf"(?:-({_IDENTIFIERS}))?(?:\+{_IDENTIFIERS})?"  # prerelease, metadata
 )
 _ALPHANUMERIC = 1 << 64  # longer than any numeric identifier, see _identifier
 _LARGEST_PART = (1 << 64) - 1
@@ -41,7 +42,6 @@ class Version:
     """
 
     text: str
-    parsed: semver.Version = field(compare=False, repr=False)
     precedence: Precedence = field(compare=False, repr=False)
 
     @property
@@ -51,14 +51,30 @@ class Version:
         return self.precedence, self.text
 
     @property
+    def major(self) -> int:
+        """The first of the three parts."""
+        return self.precedence[0]
+
+    @property
     def is_prerelease(self) -> bool:
         """Whether there is a prerelease behind the three parts."""
         return not self.precedence[3]
 
     @property
     def is_complete(self) -> bool:
-        """Whether printing what was parsed gives the text again, apart from a leading v."""
-        return str(self.parsed) == self.text.removeprefix("v")
+        """Whether all three parts are written, each without leading zeros."""
+        parts = self.text.removeprefix("v").partition("+")[0].partition("-")[0]
+        return parts == "{}.{}.{}".format(*self.precedence)
+
+    @property
+    def parsed(self) -> "semver.Version":
+        """The same for the semver package."""
+        # It takes a while to import, and comparing versions does without it.
+        import semver
+
+        _, _, metadata = self.text.partition("+")
+        _, _, prerelease = self.text.partition("+")[0].partition("-")
+        return semver.Version(*self.precedence[:3], prerelease or None, metadata or None)
 
     def __str__(self) -> str:
         return self.text
@@ -86,10 +102,9 @@ def parse_version(text: str, *, limits: Limits = _DEFAULTS) -> Version:
             text, "a version is one to three numbers, then optionally -prerelease and +metadata"
         )
     major, minor, patch = [_part(text, digits) for digits in match.group(1, 2, 3)]
-    prerelease, metadata = match.group(4, 5)
+    prerelease = match[4]
     identifiers = tuple([_identifier(text, name) for name in prerelease.split(".")]) if prerelease else ()
-    parsed = semver.Version(major, minor, patch, prerelease, metadata)
-    return Version(text, parsed, (major, minor, patch, prerelease is None, identifiers))
+    return Version(text, (major, minor, patch, prerelease is None, identifiers))
 
 
 def parse_candidate(tag: str, *, limits: Limits = _DEFAULTS) -> Version | None:

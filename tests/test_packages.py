@@ -1,6 +1,16 @@
 """The facts of a package, counted and hashed the same way whatever their order."""
 
-from render.packages import Kind, Metadata, PackagedObject, count_kinds, digest_objects
+import pytest
+
+from render.packages import (
+    Kind,
+    Metadata,
+    PackagedObject,
+    count_kinds,
+    digest_objects,
+    is_meta,
+    is_project,
+)
 
 CRD = PackagedObject("apiextensions.k8s.io/v1", "CustomResourceDefinition", "a.example.org")
 OTHER = PackagedObject("apiextensions.k8s.io/v1", "CustomResourceDefinition", "b.example.org")
@@ -49,3 +59,20 @@ def test_a_family_is_told_by_a_label() -> None:
 
     assert member.family == "aws"
     assert Metadata(Kind.PROVIDER, "meta.pkg.crossplane.io/v1", "a").family is None
+
+
+@pytest.mark.parametrize(
+    ("api_version", "meta", "project"),
+    [
+        ("meta.pkg.crossplane.io/v1", True, False),
+        ("meta.pkg.crossplane.io/v9", True, False),
+        ("meta.pkg.ibm.crossplane.io/v1alpha1", True, False),
+        ("pkg.crossplane.io/v1", False, False),
+        ("xmeta.pkg.crossplane.io/v1", False, False),
+        ("dev.crossplane.io/v1alpha1", False, True),
+        ("meta.dev.upbound.io/v2alpha1", False, True),
+        ("v1", False, False),
+    ],
+)
+def test_the_group_tells_what_a_document_is(api_version: str, meta: bool, project: bool) -> None:
+    assert (is_meta(api_version), is_project(api_version)) == (meta, project)
