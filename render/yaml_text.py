@@ -1,6 +1,5 @@
 """Plain values → YAML that every reader reads alike; all YAML we write comes from here."""
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -11,21 +10,19 @@ from render.errors import InvalidInput
 # Text that needs no quotes starts with a letter or a slash, so it is no number, date, marker or indicator,
 # and holds neither ": " nor " #". Everything else is quoted: quotes are never wrong.
 _WORD = r"[A-Za-z0-9_./@+~=-]"
-_PLAIN = re.compile(rf"[A-Za-z/](?:{_WORD}|[ :](?={_WORD}))*")
+_PLAIN = re.compile(rf"[A-Za-z/]{_WORD}*(?:[ :]{_WORD}+)*")
 # What YAML 1.1 or 1.2 readers take for a truth value, for nothing or for a number, in any case.
 _RESERVED = frozenset(
     {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none"} | {"nan", "inf", "infinity"}
 )
 
+# The patterns for odd texts are compiled when there is one.
 # Unprintable to YAML, a line break to some reader, or invisible to the person who reviews the file.
-_ESCAPED = re.compile(
-    '["\\\\\x00-\x1f\x7f-\xa0\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]'
-)
+_ESCAPED = '["\\\\\x00-\x1f\x7f-\xa0\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]'
 # The same without quotes, backslashes, tabs and line feeds; and lines of nothing but blanks.
-_UNLITERAL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\xa0\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff"
-    "\ud800-\udfff]|^[ \t]+$",
-    re.MULTILINE,
+_UNLITERAL = (
+    "(?m)[\x00-\x08\x0b-\x1f\x7f-\xa0\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff"
+    "\ud800-\udfff]|^[ \t]+$"
 )
 _SHORT_ESCAPES = {
     '"': '\\"',
@@ -36,10 +33,15 @@ _SHORT_ESCAPES = {
     "\r": "\\r",
     "\t": "\\t",
 }
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = "[\ud800-\udfff]"
+_INFINITE = float("inf")
 # YAML 1.2, section 7.4.2: an implicit key has at most 1024 characters.
 _LONGEST_KEY = 1_000
 _INDENT = "  "
+
+# Almost everything is exactly one of these; only what is none is asked whether it behaves like a mapping.
+_MAPPINGS = (dict, Mapping)
+_BLOCKS = (dict, list, tuple, Mapping)
 
 
 class UnwritableText(InvalidInput):
@@ -64,12 +66,12 @@ def format_document(value: Any) -> str:
 
 
 def _is_block(value: Any) -> bool:
-    return isinstance(value, Mapping | list | tuple) and len(value) > 0
+    return isinstance(value, _BLOCKS) and len(value) > 0
 
 
 def _write_block(lines: list[str], value: Any, indent: str, lead: str) -> None:
     """Write a mapping or list; its first line starts with `lead`, the others with `indent`."""
-    if isinstance(value, Mapping):
+    if isinstance(value, _MAPPINGS):
         _write_mapping(lines, value, indent, lead)
     else:
         _write_list(lines, value, indent, lead)
@@ -84,7 +86,7 @@ def _write_mapping(lines: list[str], value: Mapping[str, Any], indent: str, lead
         elif _is_block(item):
             lines.append(f"{head}:")
             # As kubectl writes it: the items of a list stand below its key, not to the right of it.
-            inner = indent + _INDENT if isinstance(item, Mapping) else indent
+            inner = indent + _INDENT if isinstance(item, _MAPPINGS) else indent
             _write_block(lines, item, inner, inner)
         else:
             lines.append(f"{head}: {_inline(item)}")
@@ -101,6 +103,7 @@ def _write_list(lines: list[str], value: Sequence[Any], indent: str, lead: str) 
         lead = indent
 
 
+@lru_cache(maxsize=4_096)
 def _key(key: Any, indent: str) -> str:
     if not isinstance(key, str):
         raise TypeError(f"a key must be text, not {type(key).__name__}")
@@ -115,7 +118,7 @@ def _text(text: str, indent: str) -> str:
 def _fits_literal(text: str) -> bool:
     # Blanks or empty lines at either end would need an indicator, and readers differ about those.
     body = text.removesuffix("\n")
-    return body != "" and not body[0].isspace() and not body[-1].isspace() and not _UNLITERAL.search(text)
+    return body.strip() == body != "" and not re.search(_UNLITERAL, text)
 
 
 def _literal(text: str, indent: str) -> str:
@@ -135,14 +138,16 @@ def _inline(value: Any) -> str:
         return str(int(value))
     if isinstance(value, float):
         return _format_float(value)
-    if isinstance(value, Mapping | list | tuple):
-        return "{}" if isinstance(value, Mapping) else "[]"
+    if isinstance(value, _BLOCKS):
+        return "{}" if isinstance(value, _MAPPINGS) else "[]"
     raise TypeError(f"YAML has no place for {type(value).__name__}")
 
 
 def _format_float(value: float) -> str:
-    if not math.isfinite(value):
-        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
+    if value != value:
+        return ".nan"
+    if abs(value) == _INFINITE:
+        return ".inf" if value > 0 else "-.inf"
     # YAML 1.1 takes 1e+16 for text: its numbers have a point.
     digits, exponent, power = repr(value).partition("e")
     return f"{digits}{'' if '.' in digits else '.0'}{exponent}{power}"
@@ -152,9 +157,11 @@ def _format_float(value: float) -> str:
 def _word(text: str) -> str:
     if _PLAIN.fullmatch(text) and text.lower() not in _RESERVED:
         return text
-    if _SURROGATE.search(text):
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    if re.search(_SURROGATE, text):
         raise UnwritableText(text)
-    return f'"{_ESCAPED.sub(_escape, text)}"'
+    return f'"{re.sub(_ESCAPED, _escape, text)}"'
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -1,11 +1,8 @@
 """YAML is read as Kubernetes reads it, within bounds, and every problem has its line."""
 
-import math
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from render.documents import (
     InvalidDocument,
@@ -17,7 +14,6 @@ from render.documents import (
     meta_rules,
     parse_documents,
     parse_first_document,
-    parse_plain_scalar,
     type_name,
 )
 from render.limits import LimitExceeded, Limits
@@ -33,85 +29,11 @@ def parse(text: str, rules: Rules = FILE) -> Any:
     return document
 
 
-# As sigs.k8s.io/yaml types them, by its resolve.go.
-SCALARS: list[tuple[str, Any]] = [
-    *[(text, True) for text in ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")],
-    *[(text, False) for text in ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")],
-    *[(text, None) for text in ("", "~", "null", "Null", "NULL")],
-    *[(text, text) for text in ("yEs", "nULL", "tRUE", "none", "None", "Y ", "oN", "~~")],
-    ("0", 0),
-    ("-0", 0),
-    ("7", 7),
-    ("+7", 7),
-    ("-7", -7),
-    ("0123", 83),
-    ("-0123", -83),
-    ("0o17", 15),
-    ("0O17", 15),
-    ("0x1f", 31),
-    ("0X1F", 31),
-    ("-0x1f", -31),
-    ("0b101", 5),
-    ("1_000", 1000),
-    ("1__0_", 10),
-    ("0_17", 15),
-    ("0_", 0),
-    ("08", 8.0),
-    ("0o18", "0o18"),
-    ("0b12", "0b12"),
-    ("0x", "0x"),
-    ("0x_", "0x_"),
-    ("_1", "_1"),
-    ("-", "-"),
-    ("+", "+"),
-    ("1e3", 1000.0),
-    ("1E+3", 1000.0),
-    ("1.10", 1.1),
-    ("1.", 1.0),
-    (".5", 0.5),
-    ("-.5", -0.5),
-    ("1_0.5", 10.5),
-    (".5_0", ".5_0"),
-    (".", "."),
-    ("...", "..."),
-    ("1.2.3", "1.2.3"),
-    ("1e", "1e"),
-    ("1e400", "1e400"),
-    (".inf", math.inf),
-    ("+.Inf", math.inf),
-    ("-.INF", -math.inf),
-    ("inf", "inf"),
-    ("nan", "nan"),
-    ("2001-01-01", "2001-01-01"),
-    ("2001-99-99", "2001-99-99"),
-    ("2001-01-01T00:00:00Z", "2001-01-01T00:00:00Z"),
-    ("1:30", "1:30"),
-    ("v1", "v1"),
-    ("<<", "<<"),
-    ("9" * 30, int("9" * 30)),
-    ("9" * 5000, math.inf),
-    ("٣", "٣"),
-]
-
-
 class TestScalars:
-    @pytest.mark.parametrize(("text", "value"), SCALARS)
-    def test_a_plain_one_has_the_type_kubernetes_gives_it(self, text: str, value: Any) -> None:
-        found = parse_plain_scalar(text)
-
-        assert (type(found), found) == (type(value), value)
-
-    def test_not_a_number_is_a_number(self) -> None:
-        assert all(math.isnan(parse_plain_scalar(text)) for text in (".nan", ".NaN", ".NAN"))
-
-    @pytest.mark.parametrize(("text", "_"), SCALARS)
+    @pytest.mark.parametrize("text", ["", "~", "yes", "1", "0x1f", "1.5", ".inf", "2001-01-01", "<<", "v1"])
     @pytest.mark.parametrize("quote", ["'", '"'])
-    def test_a_quoted_one_is_text(self, text: str, _: Any, quote: str) -> None:
+    def test_a_quoted_one_is_text(self, text: str, quote: str) -> None:
         assert parse(f"a: {quote}{text}{quote}") == {"a": text}
-
-    @given(st.text(alphabet="0123456789_.+-eExXoObBaAfFinN~", min_size=1, max_size=12))
-    def test_no_text_is_too_odd(self, text: str) -> None:
-        assert type_name(parse_plain_scalar(text)) in ("text", "a number", "true or false", "nothing")
 
     @pytest.mark.parametrize(
         ("text", "value"),
@@ -340,3 +262,32 @@ class TestLines:
 
     def test_a_place_that_is_not_there_has_no_line(self) -> None:
         assert find_lines(self.TEXT, {(0, "x"), (2,), (0, "a", "b", 2)}) == {}
+
+
+class TestPlainText:
+    """What needs no parser is held to the same rules."""
+
+    TEXT = "a:\n- b:\n    c: d\n"
+
+    def test_it_may_be_as_deep_as_anything_else(self) -> None:
+        depth = {"file_depth": 4, "meta_depth": 4}
+
+        assert parse(self.TEXT, file_rules(Limits(**depth))) == parse(self.TEXT, meta_rules(Limits(**depth)))
+        for rules in (file_rules(Limits(file_depth=3)), meta_rules(Limits(meta_depth=3))):
+            with pytest.raises(InvalidDocument, match="line 3: nested deeper than 3 levels"):
+                parse(self.TEXT, rules)
+
+    def test_it_may_hold_as_many_values_as_anything_else(self) -> None:
+        assert parse(self.TEXT, file_rules(Limits(file_nodes=8))) == {"a": [{"b": {"c": "d"}}]}
+        with pytest.raises(LimitExceeded, match="too many values"):
+            parse(self.TEXT, file_rules(Limits(file_nodes=7)))
+
+    def test_it_may_be_as_long_as_anything_else(self) -> None:
+        with pytest.raises(LimitExceeded, match="too large"):
+            parse(self.TEXT, file_rules(Limits(file_bytes=len(self.TEXT) - 1)))
+
+    def test_at_a_glance_only_what_matters_is_kept(self) -> None:
+        assert parse("kind: a\nspec: b\nmetadata:\n  name: c\n", GLANCE) == {
+            "kind": "a",
+            "metadata": {"name": "c"},
+        }

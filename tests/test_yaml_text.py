@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -164,6 +165,12 @@ def test_the_whole_shape_of_a_document() -> None:
         "  b\n"
         '- "\\n"\n'
     )
+
+
+def test_a_tuple_is_written_as_a_list_and_any_mapping_as_one() -> None:
+    value = MappingProxyType({"a": (1, ("b",), ()), "m": MappingProxyType({})})
+
+    assert format_document(value) == format_document({"a": [1, ["b"], []], "m": {}})
 
 
 def test_infinity_and_not_a_number_survive() -> None:
