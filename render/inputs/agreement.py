@@ -1,12 +1,12 @@
 """What is asked for more than once: one root or one rewrite if everyone agrees, else a problem with both places."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from render.packages import Kind
 from render.references import Source
-from render.registry.rewrites import Rewrite
+from render.rewrites import Rewrite
 from render.roots import Root
+from render.values import replace
 
 
 def agree_on_roots(roots: Iterable[Root], problems: list[str]) -> tuple[Root, ...]:
@@ -44,7 +44,7 @@ def _join(known: Root, root: Root, problems: list[str]) -> Root:
                 f"{root.place}: {root.source} is asked for with the {what} {new} here "
                 f"and with {old} in {known.place}"
             )
-    if _is_manifest(known) and _is_manifest(root) and known.fields != root.fields:
+    if known.is_manifest and root.is_manifest and known.fields != root.fields:
         problems.append(f"{root.place}: the manifest of {root.source} has other fields than in {known.place}")
     return replace(
         known,
@@ -58,10 +58,6 @@ def _join(known: Root, root: Root, problems: list[str]) -> Root:
 def _differ(old: str | None, new: str | None) -> bool:
     # Whoever says nothing agrees.
     return old is not None and new is not None and old != new
-
-
-def _is_manifest(root: Root) -> bool:
-    return root.name is not None and root.kind is not None
 
 
 def _check_names(roots: Iterable[Root], problems: list[str]) -> None:

@@ -5,21 +5,12 @@ from typing import Any
 
 from render.documents import InvalidDocument, meta_rules, parse_documents
 from render.errors import RenderError
-from render.files import META_FILE, PROJECT_FILES
 from render.inputs.problems import describe, placed
 from render.limits import Limits
-from render.packages import Dependency, Kind
+from render.packages import Dependency, Kind, is_project
 from render.references import Source
 from render.roots import Request, Root
-from render.xpkg.metadata import InvalidMetadata, is_meta, is_project, parse_metadata, parse_project
-
-PACKAGE_FILES = (META_FILE, *PROJECT_FILES)
-
-
-def describes_package(document: Any) -> bool:
-    """Tell whether a document is a package's metadata, or the project it is built from."""
-    api_version = document.get("apiVersion") if isinstance(document, dict) else None
-    return isinstance(api_version, str) and (is_meta(api_version) or is_project(api_version))
+from render.xpkg.metadata import InvalidMetadata, parse_metadata, parse_project
 
 
 def parse_dependencies(data: bytes, file: str, limits: Limits, problems: list[str]) -> tuple[Root, ...]:

@@ -7,6 +7,8 @@ from render.errors import InvalidInput
 from render.files import InvalidFile, open_plain
 from render.limits import LimitExceeded, Limits
 
+KUSTOMIZATION_FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+
 _SUFFIXES = (".yaml", ".yml")
 
 
@@ -25,6 +27,21 @@ def list_yaml_files(folder: Path, limits: Limits) -> list[str]:
             f"{folder} cannot be read", why=(error.strerror or str(error)).lower(), next="name a folder"
         ) from None
     return sorted(names)
+
+
+def list_kustomizations(folder: Path) -> list[Path]:
+    """Return the kustomizations of a folder, which has one at most if it is right; a link to nothing is one too."""
+    paths = [folder / name for name in KUSTOMIZATION_FILES]
+    return [path for path in paths if path.is_symlink() or path.exists()]
+
+
+def is_folder(path: Path) -> bool:
+    """Tell whether there is a folder; what may not be looked at is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        # A name that is too long, or a folder that may not be looked into.
+        return False
 
 
 def read_inside(path: Path, folder: Path, limits: Limits) -> bytes:

@@ -1,30 +1,12 @@
-"""The shapes of settings: one table of keys is what the parser obeys and what the JSON Schema says."""
+"""The keys of settings: one table of them is what the parser obeys and what the JSON Schema says."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from render.documents import type_name
 from render.fields import Fields
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text that is not empty."""
-
-    # Matches the whole text; the meaning says in words what does.
-    pattern: str | None = None
-    meaning: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One of a few words."""
-
-    words: tuple[str, ...]
-    default: str
+from render.inputs.shapes import Shape, Spot, read_plain
+from render.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +14,8 @@ class Entries:
     """A list of mappings that all have the same keys."""
 
     keys: "tuple[Key, ...]"
+    # Whether an entry with nothing but what is required would be without effect.
+    needs_more: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +23,7 @@ class Key:
     """One key of a mapping."""
 
     name: str
-    shape: Text | Choice | Entries
+    shape: Shape | Entries
     description: str
     required: bool = False
     examples: tuple[str, ...] = ()
@@ -50,14 +34,15 @@ class Entry:
     """A mapping that was read by its keys: only what was given, and no default value."""
 
     fields: Fields
-    texts: Mapping[str, str]
+    # Each value is of the type that the shape of its key says.
+    plain: Mapping[str, Any]
     entries: "Mapping[str, tuple[Entry, ...]]"
 
     @property
     def value(self) -> dict[str, object]:
         """What was given, as plain values."""
         listed = {name: [entry.value for entry in entries] for name, entries in self.entries.items()}
-        return {**self.texts, **listed}
+        return {**self.plain, **listed}
 
 
 def read_entry(value: Any, place: str, keys: Sequence[Key], problems: list[str]) -> Entry:
@@ -67,59 +52,55 @@ def read_entry(value: Any, place: str, keys: Sequence[Key], problems: list[str])
         return Entry(fields, {}, {})
     given = value or {}
     _check_names(fields, given, keys)
-    texts: dict[str, str] = {}
+    plain: dict[str, object] = {}
     entries: dict[str, tuple[Entry, ...]] = {}
     for key in keys:
         if given.get(key.name) is None:
             continue
+        spot = Spot(given[key.name], f"{place}.{key.name}".strip("."), problems)
         if isinstance(key.shape, Entries):
-            entries[key.name] = _read_entries(fields, place, key.name, key.shape, problems)
-        elif text := _read_text(fields, key.name, key.shape):
-            texts[key.name] = text
-    return Entry(fields, texts, {name: listed for name, listed in entries.items() if listed})
+            entries[key.name] = _read_entries(spot, key.shape)
+        else:
+            plain[key.name] = read_plain(spot, key.shape)
+    said = {name: item for name, item in plain.items() if item is not None}
+    return Entry(fields, said, {name: listed for name, listed in entries.items() if listed})
 
 
 def _check_names(fields: Fields, given: Iterable[str], keys: Sequence[Key]) -> None:
     known = [key.name for key in keys]
     for name in given:
         if name not in known:
-            near = get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]}?" if near else f"the keys are {', '.join(known)}"
-            fields.complain(name, f"unknown key; {hint}")
+            fields.complain(name, f"unknown key; {_hint(name, known)}")
     for key in keys:
         if key.required and fields.get(key.name) is None:
             fields.complain(key.name, "it is missing")
 
 
-def _read_entries(
-    fields: Fields, place: str, name: str, shape: Entries, problems: list[str]
-) -> tuple[Entry, ...]:
-    listed = fields.get(name)
-    if not isinstance(listed, list):
-        fields.complain(name, f"expected a list, found {type_name(listed)}")
+def _hint(name: str, known: Sequence[str]) -> str:
+    # Loaded for those who mistype a key, and for nobody else.
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"did you mean {near[0]}?" if near else f"the keys are {', '.join(known)}"
+
+
+def _read_entries(spot: Spot, shape: Entries) -> tuple[Entry, ...]:
+    if not isinstance(spot.value, list):
+        spot.complain(f"expected a list, found {type_name(spot.value)}")
         return ()
-    prefix = f"{place}.{name}".strip(".")
-    items = enumerate({} if item is None else item for item in listed)
-    return tuple(read_entry(item, f"{prefix}[{i}]", shape.keys, problems) for i, item in items)
+    spots = [spot.inside(i, {} if item is None else item) for i, item in enumerate(spot.value)]
+    if shape.needs_more:
+        _check_effects(spots, shape.keys)
+    return tuple(read_entry(inner.value, inner.place, shape.keys, inner.problems) for inner in spots)
 
 
-def _read_text(fields: Fields, name: str, shape: Text | Choice) -> str | None:
-    if fields.get(name) == "":
-        fields.complain(name, "it is empty")
-        return None
-    text = fields.text(name)
-    if not text:
-        return None
-    if isinstance(shape, Choice):
-        return _read_choice(fields, name, text, shape)
-    if shape.pattern and not re.fullmatch(shape.pattern, text):
-        fields.complain(name, f"expected {shape.meaning}, found {text!r}")
-        return None
-    return text
+def _check_effects(spots: Iterable[Spot], keys: Sequence[Key]) -> None:
+    required = {key.name for key in keys if key.required}
+    others = ", ".join(key.name for key in keys if not key.required)
+    for spot in spots:
+        if isinstance(spot.value, dict) and _given(spot.value) <= required:
+            spot.complain(f"it has no effect; give at least one of {others}")
 
 
-def _read_choice(fields: Fields, name: str, text: str, shape: Choice) -> str | None:
-    if text not in shape.words:
-        fields.complain(name, f"expected {' or '.join(shape.words)}, found {text!r}")
-        return None
-    return None if text == shape.default else text
+def _given(value: Mapping[str, Any]) -> set[str]:
+    return {name for name, item in value.items() if item is not None}

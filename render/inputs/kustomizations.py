@@ -4,16 +4,14 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from render.documents import file_rules, parse_documents
 from render.errors import InvalidInput, RenderError
 from render.fields import Fields
-from render.inputs.folders import read_inside
+from render.inputs.folders import list_kustomizations, read_inside
 from render.inputs.problems import describe, placed
 from render.limits import LimitExceeded, Limits
-
-KUSTOMIZATION_FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 # Keys without any path in them. kustomize reads keys in any spelling (RESOURCES is resources), and a later
 # version may know more of them, so what is not listed here or below is refused.
@@ -35,16 +33,11 @@ _PATH_NAMES = frozenset({"path", "paths", "file", "files", "env", "envs"})
 _REMOTE = re.compile(r"[:@?\\]|//|^github\.com(?:/|$)|\.git(?:/|$)|(?:^|/)_git(?:/|$)", re.IGNORECASE)
 
 
-def has_kustomization(folder: Path) -> bool:
-    """Tell whether a folder's objects are made by kustomize."""
-    return bool(_files_of(folder))
-
-
-def check_kustomizations(folder: Path, limits: Limits) -> list[str]:
+def check_kustomizations(folder: Path, limits: Limits, *, alone: bool = False) -> list[str]:
     """Return what is wrong with the kustomization of a folder and with all that it builds on."""
     problems: list[str] = []
     project = folder.resolve()
-    boundary = _repository(project)
+    boundary = _Boundary(project, "the folder, which is built alone") if alone else _repository(project)
     waiting, seen = [project], {project}
     while waiting:
         bases = _check_folder(waiting.pop(), project, boundary, limits, problems)
@@ -55,21 +48,27 @@ def check_kustomizations(folder: Path, limits: Limits) -> list[str]:
     return problems
 
 
-def _files_of(folder: Path) -> list[Path]:
-    paths = [folder / name for name in KUSTOMIZATION_FILES]
-    return [path for path in paths if path.is_symlink() or path.exists()]
+class _Boundary(NamedTuple):
+    """The folder that no path may leave, and what it is called."""
+
+    folder: Path
+    name: str
 
 
-def _repository(folder: Path) -> Path:
+def _repository(folder: Path) -> _Boundary:
+    return _Boundary(repository_of(folder), "the repository")
+
+
+def repository_of(folder: Path) -> Path:
     """Return the folder's repository; without one, only the file system's root bounds relative paths."""
     return next((path for path in (folder, *folder.parents) if (path / ".git").exists()), Path(folder.anchor))
 
 
 def _check_folder(
-    folder: Path, project: Path, boundary: Path, limits: Limits, problems: list[str]
+    folder: Path, project: Path, boundary: _Boundary, limits: Limits, problems: list[str]
 ) -> set[Path]:
     """Check the kustomization in one folder, and return the folders that it builds on."""
-    files = _files_of(folder)
+    files = list_kustomizations(folder)
     if len(files) != 1:
         names = ", ".join(path.name for path in files) or "none"
         problems.append(f"{os.path.relpath(folder, project)}: expected one kustomization, found {names}")
@@ -94,7 +93,7 @@ def _only_document(data: bytes, limits: Limits) -> Mapping[str, Any]:
 class _Check:
     """Checks one kustomization, and collects the folders it builds on."""
 
-    def __init__(self, folder: Path, boundary: Path, limits: Limits, problems: list[str]) -> None:
+    def __init__(self, folder: Path, boundary: _Boundary, limits: Limits, problems: list[str]) -> None:
         self.bases: set[Path] = set()
         self._folder = folder
         self._boundary = boundary
@@ -114,7 +113,7 @@ class _Check:
             self._local(entry, key)
         for key, entry in _entries(fields, _FILE_LISTS):
             if not _is_inline(entry):
-                self._refuse_remote(entry, key)
+                self._file(entry, key)
         for key, entry in _entries(fields, _PLUGIN_LISTS):
             self._plugin(entry, key)
 
@@ -124,10 +123,19 @@ class _Check:
         path = (self._folder / entry).resolve()
         if Path(entry).is_absolute() or not (path.is_dir() or path.is_file()):
             self._problems.append(f"{place}: {entry!r} is not the relative path of a file or a folder")
-        elif not path.is_relative_to(self._boundary):
-            self._problems.append(f"{place}: {entry!r} is outside of the repository")
-        elif path.is_dir():
+        elif not self._refuse_outside(path, entry, place) and path.is_dir():
             self.bases.add(path)
+
+    def _file(self, entry: str, place: str) -> None:
+        if not self._refuse_remote(entry, place):
+            # Files of a generator may have names: name=path.
+            self._refuse_outside((self._folder / entry.rpartition("=")[2]).resolve(), entry, place)
+
+    def _refuse_outside(self, path: Path, entry: str, place: str) -> bool:
+        if path.is_relative_to(self._boundary.folder):
+            return False
+        self._problems.append(f"{place}: {entry!r} is outside of {self._boundary.name}")
+        return True
 
     def _plugin(self, entry: str, place: str) -> None:
         if not _is_inline(entry) and self._refuse_remote(entry, place):
@@ -156,7 +164,7 @@ class _Check:
 
     def _paths_below(self, value: Any, place: str) -> None:
         for found_at, text in _path_texts(value, place):
-            self._refuse_remote(text, found_at)
+            self._file(text, found_at)
 
     def _refuse_remote(self, text: str, place: str) -> bool:
         if not _REMOTE.search(text):

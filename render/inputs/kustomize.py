@@ -161,5 +161,7 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def _shown_lines(stderr: bytes, folder: Path) -> list[str]:
-    text = _LOG_PREFIX.sub("", stderr.decode(errors="replace")).replace(f"{folder.resolve()}", ".")
+    place = folder.resolve()
+    text = _LOG_PREFIX.sub("", stderr.decode(errors="replace"))
+    text = text.replace(f"{place}", ".").replace(f"{place.parent}/", "../")
     return [visible(redact(line.strip())) for line in text.splitlines() if line.strip()][:10]

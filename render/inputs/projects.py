@@ -1,25 +1,24 @@
 """A project folder → Inputs: everything the user asks for, or everything that is wrong with it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from render.documents import file_rules, parse_documents
 from render.errors import InvalidInput, RenderError
 from render.fields import Fields
-from render.files import LOCK_FILE
+from render.files import LOCK_FILE, PACKAGE_FILES
 from render.inputs.agreement import agree_on_rewrites, agree_on_roots
-from render.inputs.dependencies import PACKAGE_FILES, describes_package, parse_dependencies
-from render.inputs.folders import list_yaml_files, read_inside
-from render.inputs.kustomizations import check_kustomizations, has_kustomization
+from render.inputs.folders import list_kustomizations, list_yaml_files, read_inside
 from render.inputs.problems import InvalidInputs, describe
 from render.inputs.record import make_record
 from render.inputs.roots import Document, sort_documents
-from render.inputs.settings import SETTINGS_FILE, Settings, parse_settings
 from render.limits import Limits
-from render.registry.rewrites import Rewrite
+from render.packages import is_meta, is_project
+from render.rewrites import Rewrite
 from render.roots import Root
+from render.settings import SETTINGS_FILE, Settings
+from render.values import dataclass, replace
 
 _EXAMPLE = (
     "ask for one, for example in provider.yaml:",
@@ -64,7 +63,7 @@ def read_inputs(folder: Path, limits: Limits, environ: Mapping[str, str]) -> Inp
     problems: list[str] = []
     names = list_yaml_files(folder, limits)
     settings = _read_settings(folder, names, limits, problems)
-    kustomized = has_kustomization(folder)
+    kustomized = bool(list_kustomizations(folder))
     files = _read_files(folder, _input_names(names, kustomized=kustomized), limits, problems)
     documents = _kustomize(folder, limits, environ, problems) if kustomized else files.documents
     found = sort_documents(documents, problems)
@@ -75,6 +74,15 @@ def read_inputs(folder: Path, limits: Limits, environ: Mapping[str, str]) -> Inp
     if not roots:
         raise NothingAsked(folder)
     return Inputs(folder, roots, settings, rewrites, found.passed, make_record(roots, rewrites, settings))
+
+
+def read_settings(folder: Path, limits: Limits) -> Settings:
+    """Read the settings of a folder and nothing else of it."""
+    problems: list[str] = []
+    settings = _read_settings(folder, list_yaml_files(folder, limits), limits, problems)
+    if problems:
+        raise InvalidInputs(folder, problems)
+    return settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +101,12 @@ def _input_names(names: Sequence[str], *, kustomized: bool) -> list[str]:
 
 def _read_settings(folder: Path, names: Sequence[str], limits: Limits, problems: list[str]) -> Settings:
     data = _read(folder, SETTINGS_FILE, limits, problems) if SETTINGS_FILE in names else None
-    return parse_settings(data or b"", folder, limits, problems)
+    if data is None:
+        return Settings()
+    # The table of all keys is for folders that have settings.
+    from render.inputs.settings import parse_settings
+
+    return parse_settings(data, folder, limits, problems)
 
 
 def _read_files(folder: Path, names: Sequence[str], limits: Limits, problems: list[str]) -> _Files:
@@ -103,11 +116,19 @@ def _read_files(folder: Path, names: Sequence[str], limits: Limits, problems: li
         if data is None:
             continue
         documents = _parse(data, name, limits, problems)
-        if name in PACKAGE_FILES and any(describes_package(document.value) for document in documents):
+        if name in PACKAGE_FILES and any(_describes_package(document.value) for document in documents):
+            # Metadata is understood for folders that hold a package.
+            from render.inputs.dependencies import parse_dependencies
+
             files.dependencies.extend(parse_dependencies(data, name, limits, problems))
         else:
             files.documents.extend(documents)
     return files
+
+
+def _describes_package(value: Any) -> bool:
+    api_version = value.get("apiVersion") if isinstance(value, dict) else None
+    return isinstance(api_version, str) and (is_meta(api_version) or is_project(api_version))
 
 
 def _read(folder: Path, name: str, limits: Limits, problems: list[str]) -> bytes | None:
@@ -132,13 +153,14 @@ def _parse(data: bytes, name: str, limits: Limits, problems: list[str]) -> list[
 def _kustomize(
     folder: Path, limits: Limits, environ: Mapping[str, str], problems: list[str]
 ) -> list[Document]:
+    # Starting programs is for folders that have a kustomization.
+    from render.inputs.kustomizations import check_kustomizations
+    from render.inputs.kustomize import build_kustomization
+
     problems.extend(check_kustomizations(folder, limits))
     # Nothing is run for a folder that is wrong already.
     if problems:
         return []
-    # Starting programs is for folders that have a kustomization.
-    from render.inputs.kustomize import build_kustomization
-
     output = build_kustomization(folder, limits, environ)
     values = parse_documents(output, file_rules(replace(limits, file_bytes=limits.kustomize_bytes)))
     return [Document(value, _kustomized_place(value)) for value in values]

@@ -1,19 +1,17 @@
 """Documents → roots, rewrites, and everything that is passed through."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from render.documents import type_name
 from render.fields import Fields
 from render.inputs.asked import OBJECT_NAME, OBJECT_NAME_MEANING, parse_package, parse_request
 from render.inputs.problems import complaints, placed
-from render.packages import Kind
-from render.registry.rewrites import Rewrite
+from render.packages import Kind, is_meta, is_project
+from render.rewrites import Rewrite
 from render.roots import Root
-from render.xpkg.metadata import is_meta, is_project
+from render.values import dataclass
 
 VERSION_ANNOTATION = "xplock.dev/version"
 
@@ -61,6 +59,7 @@ def sort_documents(documents: Iterable[Document], problems: list[str]) -> Found:
             roots.extend(_parse_root(document, kind, found))
         else:
             rewrites.extend(_parse_rewrites(document, found))
+            _check_numbers(document.value, found)
             passed.append(document.value)
         problems.extend(placed(document.place, found))
     return Found(tuple(roots), tuple(rewrites), tuple(passed))
@@ -117,6 +116,7 @@ def _parse_root(document: Document, kind: Kind, problems: list[str]) -> Iterator
     with complaints(described, f"annotations[{VERSION_ANNOTATION}]"):
         request = parse_request(reference, version) if reference else None
     fields = _other_fields(top, texts)
+    _check_numbers(fields, problems)
     if reference and request and not problems:
         yield Root(reference.source, request, f"{document.place}: spec.package", name, kind, fields)
 
@@ -150,12 +150,20 @@ def _other_fields(top: Fields, texts: Mapping[str, Mapping[str, str]]) -> dict[s
     kept = {**_mapping(top.get("metadata")), **texts}
     metadata = {key: value for key, value in kept.items() if key != "name" and value not in (None, {}, [])}
     spec = {key: value for key, value in _mapping(top.get("spec")).items() if key != "package"}
-    fields = {key: value for key, value in (("metadata", metadata), ("spec", spec)) if value}
+    return {key: value for key, value in (("metadata", metadata), ("spec", spec)) if value}
+
+
+def _check_numbers(value: Mapping[str, Any], problems: list[str]) -> None:
+    # All that Kubernetes holds is JSON.
     try:
-        json.dumps(fields, allow_nan=False)
+        written = repr(value)
+        if "inf" in written or "nan" in written:
+            # A number that is none looks like that, and few other texts do.
+            import json
+
+            json.dumps(value, allow_nan=False)
     except ValueError:
-        top.complain("", "it holds a number that JSON does not have")
-    return fields
+        problems.append("the document: it holds a number that JSON does not have")
 
 
 def _mapping(value: Any) -> dict[str, Any]:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from render.files import replace_file
-from render.inputs.keys import Choice, Entries, Key, Text
+from render.inputs.keys import Entries, Key
 from render.inputs.settings import KEYS
+from render.inputs.shapes import Choice, Flag, Number, OneOrMore, Shape, Text, TextMap, Texts
 
 SCHEMA_FILE = Path(__file__).with_name("xplock.schema.json")
 
@@ -49,13 +50,38 @@ def _property(key: Key) -> dict[str, Any]:
     return {"description": key.description, **_shape(key.shape), **examples}
 
 
-def _shape(shape: Text | Choice | Entries) -> dict[str, Any]:
-    if isinstance(shape, Entries):
-        return {"type": "array", "items": _mapping(shape.keys)}
-    if isinstance(shape, Choice):
-        return {"enum": list(shape.words), "default": shape.default}
-    pattern = {"pattern": f"^(?:{shape.pattern})$"} if shape.pattern else {}
-    return {"type": "string", "minLength": 1, **pattern}
+def _shape(shape: Shape | Entries) -> dict[str, Any]:
+    match shape:
+        case Entries():
+            return {"type": "array", "items": _entry(shape)}
+        case Text():
+            return {"type": "string", **({} if shape.may_be_empty else {"minLength": 1}), **_pattern(shape)}
+        case Texts():
+            return {"type": "array", "minItems": 1, "items": _shape(shape.item)}
+        case OneOrMore():
+            return {"anyOf": [_shape(shape.item), _shape(Texts(shape.item))]}
+        case TextMap():
+            return {
+                "type": "object",
+                "minProperties": 1,
+                "propertyNames": _pattern(shape.name),
+                "additionalProperties": _shape(shape.value),
+            }
+        case Choice():
+            return {"enum": list(shape.words), **({"default": shape.default} if shape.default else {})}
+        case Flag():
+            return {"type": "boolean", "default": shape.default}
+        case Number():
+            return {"type": "integer", "minimum": shape.least, "maximum": shape.most}
+
+
+def _entry(shape: Entries) -> dict[str, Any]:
+    least = sum(key.required for key in shape.keys) + 1
+    return {**_mapping(shape.keys), **({"minProperties": least} if shape.needs_more else {})}
+
+
+def _pattern(shape: Text) -> dict[str, Any]:
+    return {"pattern": f"^(?:{shape.pattern})$"} if shape.pattern else {}
 
 
 if __name__ == "__main__":

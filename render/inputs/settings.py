@@ -1,37 +1,33 @@
 """xplock.yaml → Settings."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Iterator
 from pathlib import Path
 
 from render.documents import file_rules, parse_documents
 from render.errors import RenderError
 from render.inputs.asked import OBJECT_NAME, OBJECT_NAME_MEANING, parse_package, parse_request
-from render.inputs.keys import Choice, Entries, Entry, Key, Text, read_entry
+from render.inputs.folders import is_folder
+from render.inputs.keys import Entries, Entry, Key, read_entry
+from render.inputs.moves import MOVES, parse_moves
+from render.inputs.overrides import OVERRIDES, parse_override
 from render.inputs.problems import complaints, describe, placed
+from render.inputs.shapes import Choice, Flag, Text, Texts
+from render.inputs.uses import parse_uses
 from render.limits import Limits
-from render.references import parse_source
-from render.registry.rewrites import Rewrite
+from render.overrides import Override
+from render.prefixes import parse_prefix
+from render.rewrites import Rewrite
 from render.roots import Root
+from render.settings import (
+    SETTINGS_FILE,
+    Detach,
+    Families,
+    PartialDependencies,
+    PinMode,
+    Settings,
+    Waves,
+)
 from render.versions import Version, parse_version
-
-SETTINGS_FILE = "xplock.yaml"
-
-
-class Families(StrEnum):
-    """Which version of a family package is preferred."""
-
-    FOLLOW = "follow"
-    FREE = "free"
-
-
-class PartialDependencies(StrEnum):
-    """What becomes of a dependency that is written without its registry."""
-
-    COMPLETE = "complete"
-    REFUSE = "refuse"
-
 
 # The parser and the JSON Schema both come from this table.
 KEYS = (
@@ -73,6 +69,18 @@ KEYS = (
         "ImageConfig rewrites that exist in the cluster and not in this folder; the longest match counts.",
     ),
     Key(
+        "moves",
+        MOVES,
+        "Packages that others have taken the place of. It takes effect for what is installed and for what depends on "
+        "the old source; chains are followed to their end.",
+    ),
+    Key(
+        "uses",
+        Texts(Text()),
+        "Other folders of the same cluster, relative to this file, such as ../platform; what they have locked is "
+        "taken as it is.",
+    ),
+    Key(
         "crossplaneVersion",
         Text(),
         "The version of Crossplane in the cluster; every package has to accept it.",
@@ -90,6 +98,42 @@ KEYS = (
         "complete: a dependency without a registry has that of its dependant. refuse: it is an error.",
     ),
     Key(
+        "overrides",
+        OVERRIDES,
+        "Fields for the manifests of many packages. What a manifest says itself counts more; of two entries, field "
+        "by field, the one with the longer prefix.",
+    ),
+    Key(
+        "pin",
+        Choice(tuple(PinMode), default=PinMode.DIGEST),
+        "digest: packages have tags, and ImageConfigs lead each tag to its locked digest; for Crossplane v2.2 or "
+        "newer. tag: packages have tags, and nothing holds them. native: packages have digests.",
+    ),
+    Key(
+        "detach",
+        Choice(tuple(Detach), default=Detach.NEEDED),
+        "needed: Crossplane checks the dependencies of a package itself, unless that check has to fail although "
+        "ours holds. all: it checks none.",
+    ),
+    Key(
+        "guard",
+        Flag(default=True),
+        "true: packages are not pruned, and a package that nobody needs any more stays until it is retired. "
+        "false: neither.",
+    ),
+    Key(
+        "waves",
+        Choice(tuple(Waves), default=Waves.FLAT),
+        "flat: pins and runtime configs are applied first, then everything else. graph: dependencies also before "
+        "their dependants, which needs a health check of your own for packages.",
+    ),
+    Key(
+        "overlay",
+        Text(),
+        "A folder with a kustomization that the rendered manifests go through, relative to this file.",
+        examples=("overlays/production",),
+    ),
+    Key(
         "layouts",
         Entries(
             (
@@ -102,25 +146,10 @@ KEYS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What xplock.yaml says."""
-
-    roots: tuple[Root, ...] = ()
-    rewrites: tuple[Rewrite, ...] = ()
-    crossplane_version: Version | None = None
-    families: Families = Families.FOLLOW
-    partial_dependencies: PartialDependencies = PartialDependencies.COMPLETE
-    # Each prefix with the folder that answers for it.
-    layouts: tuple[tuple[str, Path], ...] = ()
-    # What differs from the default values, by key and as written; without roots and rewrites.
-    given: Mapping[str, object] = field(default_factory=dict)
-
-
 def parse_settings(data: bytes, folder: Path, limits: Limits, problems: list[str]) -> Settings:
     """Parse the settings of a folder; what is wrong is added to the problems."""
     found: list[str] = []
-    settings = _parse_settings(_parse_document(data, limits, found), folder, found)
+    settings = _parse_settings(_parse_document(data, limits, found), folder, limits, found)
     problems.extend(placed(SETTINGS_FILE, found))
     return settings
 
@@ -136,64 +165,87 @@ def _parse_document(data: bytes, limits: Limits, problems: list[str]) -> object:
     return documents[0] if documents else None
 
 
-def _parse_settings(document: object, folder: Path, problems: list[str]) -> Settings:
+def _parse_settings(document: object, folder: Path, limits: Limits, problems: list[str]) -> Settings:
     top = read_entry(document, "", KEYS, problems)
-    given = {key: value for key, value in top.value.items() if key not in ("roots", "rewrites")}
+    said = top.plain
     return Settings(
         roots=tuple(_parse_roots(top)),
         rewrites=tuple(_parse_rewrites(top)),
+        moves=parse_moves(top, SETTINGS_FILE, limits),
+        uses=tuple(parse_uses(top, folder)),
         crossplane_version=_parse_crossplane_version(top),
-        families=Families(top.texts.get("families", Families.FOLLOW)),
+        families=Families(said.get("families", Families.FOLLOW)),
         partial_dependencies=PartialDependencies(
-            top.texts.get("partialDependencies", PartialDependencies.COMPLETE)
+            said.get("partialDependencies", PartialDependencies.COMPLETE)
         ),
+        overrides=tuple(_parse_overrides(top)),
+        pin=PinMode(said.get("pin", PinMode.DIGEST)),
+        detach=Detach(said.get("detach", Detach.NEEDED)),
+        guard=said.get("guard", True),
+        waves=Waves(said.get("waves", Waves.FLAT)),
+        overlay=_parse_folder(top, "overlay", folder),
         layouts=tuple(_parse_layouts(top, folder)),
-        given=given,
+        given={key: value for key, value in top.value.items() if key not in ("roots", "rewrites")},
     )
 
 
 def _parse_roots(top: Entry) -> Iterator[Root]:
     for i, entry in enumerate(top.entries.get("roots", ())):
+        said = entry.plain
         reference, request = None, None
         with complaints(entry.fields, "package"):
-            reference = parse_package(entry.texts["package"]) if "package" in entry.texts else None
+            reference = parse_package(said["package"]) if "package" in said else None
         with complaints(entry.fields, "version"):
-            request = parse_request(reference, entry.texts.get("version")) if reference else None
+            request = parse_request(reference, said.get("version")) if reference else None
         if reference and request:
-            yield Root(
-                reference.source, request, f"{SETTINGS_FILE}: roots[{i}]", name=entry.texts.get("name")
-            )
+            yield Root(reference.source, request, f"{SETTINGS_FILE}: roots[{i}]", name=said.get("name"))
 
 
 def _parse_rewrites(top: Entry) -> Iterator[Rewrite]:
     for i, entry in enumerate(top.entries.get("rewrites", ())):
-        if entry.texts.keys() >= {"from", "to"}:
-            yield Rewrite(entry.texts["from"], entry.texts["to"], f"{SETTINGS_FILE}: rewrites[{i}]")
+        if entry.plain.keys() >= {"from", "to"}:
+            yield Rewrite(entry.plain["from"], entry.plain["to"], f"{SETTINGS_FILE}: rewrites[{i}]")
 
 
 def _parse_crossplane_version(top: Entry) -> Version | None:
-    text = top.texts.get("crossplaneVersion")
+    text = top.plain.get("crossplaneVersion")
     with complaints(top.fields, "crossplaneVersion"):
         return parse_version(text) if text else None
     return None
 
 
+def _parse_overrides(top: Entry) -> Iterator[Override]:
+    taken: set[str] = set()
+    for entry in top.entries.get("overrides", ()):
+        prefix = _parse_prefix(entry, taken)
+        if prefix:
+            yield parse_override(prefix, entry)
+
+
 def _parse_layouts(top: Entry, folder: Path) -> Iterator[tuple[str, Path]]:
-    seen: set[str] = set()
+    taken: set[str] = set()
     for entry in top.entries.get("layouts", ()):
-        if not entry.texts.keys() >= {"prefix", "folder"}:
-            continue
-        path = folder / entry.texts["folder"]
-        if not path.is_dir():
-            entry.fields.complain("folder", f"{entry.texts['folder']!r} is not a folder")
-        with complaints(entry.fields, "prefix"):
-            prefix = _parse_prefix(entry.texts["prefix"])
-            if prefix in seen:
-                entry.fields.complain("prefix", f"{prefix} has a layout already")
-            seen.add(prefix)
+        prefix, path = _parse_prefix(entry, taken), _parse_folder(entry, "folder", folder)
+        if prefix and path:
             yield prefix, path
 
 
-def _parse_prefix(text: str) -> str:
-    # What goes in front of a source has to be spelled as sources are, or it would never fit.
-    return str(parse_source(f"{text.rstrip('/')}/x")).removesuffix("/x")
+def _parse_prefix(entry: Entry, taken: set[str]) -> str | None:
+    if "prefix" not in entry.plain:
+        return None
+    with complaints(entry.fields, "prefix"):
+        prefix = parse_prefix(entry.plain["prefix"])
+        if prefix in taken:
+            entry.fields.complain("prefix", f"{prefix} has an entry already")
+        taken.add(prefix)
+        return prefix
+    return None
+
+
+def _parse_folder(entry: Entry, name: str, base: Path) -> Path | None:
+    text: str | None = entry.plain.get(name)
+    if text is None:
+        return None
+    if not is_folder(base / text):
+        entry.fields.complain(name, f"{text!r} is not a folder")
+    return base / text

@@ -9,8 +9,8 @@ import pytest
 
 from render.inputs.problems import InvalidInputs
 from render.inputs.projects import Inputs, NothingAsked, read_inputs
-from render.inputs.settings import Families
 from render.limits import MIB, LimitExceeded, Limits
+from render.settings import Families
 
 STORE = "xpkg.example.org/acme/provider-store"
 NET = "xpkg.example.org/acme/provider-net"

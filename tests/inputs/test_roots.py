@@ -12,7 +12,7 @@ from render.inputs.roots import Document, Found, sort_documents
 from render.limits import Limits
 from render.packages import Kind
 from render.references import Digest, Source
-from render.registry.rewrites import Rewrite
+from render.rewrites import Rewrite
 from render.roots import Request, Root
 
 DIGEST = Digest("sha256:" + "ab" * 32)
@@ -124,6 +124,7 @@ def test_empty_parts_are_left_out(part: dict[str, Any]) -> None:
         (provider(apiVersion="pkg.crossplane.io/v1beta1"), "apiVersion", "write pkg.crossplane.io/v1"),
         (provider(package_="x"), "package_", "a Provider has no such field"),
         (provider(spec={"package": STORE, "x": float("inf")}), "the document", "JSON does not have"),
+        (provider(spec={"package": STORE, "x": [float("nan")]}), "the document", "JSON does not have"),
         ({"kind": "ConfigMap"}, "it is not a Kubernetes object", "apiVersion or kind is missing"),
         ({"apiVersion": "v1", "kind": 5}, "kind", "expected text"),
         ("text", "expected a Kubernetes object", "found text"),

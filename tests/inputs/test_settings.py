@@ -8,18 +8,24 @@ from typing import Any
 import pytest
 
 from render.constraints import parse_constraint
+from render.digests import digest_value
+from render.inputs.record import make_record
 from render.inputs.schema import SCHEMA_FILE, format_schema
-from render.inputs.settings import Families, PartialDependencies, Settings, parse_settings
+from render.inputs.settings import parse_settings
 from render.limits import Limits
+from render.moves import Consent, Strategy
+from render.overrides import Override
 from render.references import Digest, Source
-from render.registry.rewrites import Rewrite
+from render.rewrites import Rewrite
 from render.roots import Request
+from render.settings import Detach, Families, PartialDependencies, PinMode, Settings, Waves
 
 # It comes without types.
 jsonschema: Any = import_module("jsonschema")
 
 DIGEST = Digest("sha256:" + "ab" * 32)
 STORE = "xpkg.example.org/acme/provider-store"
+SHOP = "xpkg.example.org/acme/store"
 
 EVERYTHING = f"""
 # yaml-language-server: $schema=xplock.schema.json
@@ -30,13 +36,35 @@ roots:
 rewrites:
 - from: xpkg.example.org/
   to: mirror.corp/xp/
+moves:
+- from: {STORE}
+  to: XPKG.example.org:443/acme/store
+  strategy: repoint
+uses: [../platform]
 crossplaneVersion: v2.3.4
 families: free
 partialDependencies: refuse
+overrides:
+- prefix: XPKG.example.org:443/acme/
+  runtimeConfig: small
+pin: native
+detach: all
+guard: false
+waves: graph
+overlay: overlays/production
 layouts:
 - prefix: XPKG.example.org:443/acme/
   folder: registry
 """
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A project folder with everything that the settings name."""
+    (tmp_path / "platform").mkdir()
+    (tmp_path / "project/registry").mkdir(parents=True)
+    (tmp_path / "project/overlays/production").mkdir(parents=True)
+    return tmp_path / "project"
 
 
 def parse(text: str, folder: Path) -> Settings:
@@ -52,20 +80,29 @@ def problems_of(text: str, folder: Path) -> list[str]:
     return problems
 
 
-def test_every_key_is_read(tmp_path: Path) -> None:
-    (tmp_path / "registry").mkdir()
-
-    settings = parse(EVERYTHING, tmp_path)
+def test_every_key_is_read(folder: Path) -> None:
+    settings = parse(EVERYTHING, folder)
 
     (root,) = settings.roots
     assert root.source == Source("xpkg.example.org", "acme/provider-store")
     assert root.request == Request(parse_constraint(">=v1.2"))
     assert (root.name, root.kind, root.place) == ("store", None, "xplock.yaml: roots[0]")
     assert settings.rewrites == (Rewrite("xpkg.example.org/", "mirror.corp/xp/", "xplock.yaml: rewrites[0]"),)
+    (move,) = settings.moves
+    assert (str(move.source), [str(target) for target in move.targets]) == (STORE, [SHOP])
+    assert (move.strategy, move.consent) == (Strategy.REPOINT, Consent.MOVES)
+    assert move.place == "xplock.yaml: moves[0]"
+    assert settings.uses == (("../platform", folder / "../platform"),)
     assert str(settings.crossplane_version) == "v2.3.4"
     assert settings.families is Families.FREE
     assert settings.partial_dependencies is PartialDependencies.REFUSE
-    assert settings.layouts == (("xpkg.example.org/acme", tmp_path / "registry"),)
+    assert settings.overrides == (Override("xpkg.example.org/acme", runtime_config="small"),)
+    assert settings.pin is PinMode.NATIVE
+    assert settings.detach is Detach.ALL
+    assert settings.guard is False
+    assert settings.waves is Waves.GRAPH
+    assert settings.overlay == folder / "overlays/production"
+    assert settings.layouts == (("xpkg.example.org/acme", folder / "registry"),)
 
 
 @pytest.mark.parametrize(
@@ -75,12 +112,38 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "# nothing but a remark\n",
         "{}",
         "roots:",
-        "roots: []\nlayouts: []\nrewrites: []",
+        "roots: []\nlayouts: []\nrewrites: []\nmoves: []\nuses:",
         "families: follow\npartialDependencies: complete",
+        "overrides: []\npin: digest\ndetach: needed\nguard: true\nwaves: flat\noverlay:",
+        # YAML has more than one word for true.
+        "guard: yes",
     ],
 )
 def test_what_is_not_said_has_its_default_value(text: str, tmp_path: Path) -> None:
     assert parse(text, tmp_path) == Settings()
+
+
+def test_by_default_packages_are_pinned_by_digest_guarded_and_detached_only_where_needed() -> None:
+    settings = Settings()
+
+    assert (settings.pin, settings.detach, settings.guard) == (PinMode.DIGEST, Detach.NEEDED, True)
+    assert (settings.waves, settings.overlay, settings.overrides) == (Waves.FLAT, None, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"), [("digest", PinMode.DIGEST), ("tag", PinMode.TAG), ("native", PinMode.NATIVE)]
+)
+def test_every_way_to_pin_is_a_word(text: str, mode: PinMode, tmp_path: Path) -> None:
+    assert parse(f"pin: {text}", tmp_path).pin is mode
+
+
+def test_an_overlay_may_be_outside_of_the_project(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "shared").mkdir()
+
+    settings = parse("overlay: ../shared", tmp_path / "project")
+
+    assert settings.overlay == tmp_path / "project/../shared"
 
 
 @pytest.mark.parametrize(
@@ -130,13 +193,33 @@ def test_a_range_may_be_a_digest(tmp_path: Path) -> None:
         ("crossplaneVersion: two", "crossplaneVersion", "is not a version"),
         ("families: loose", "families", "expected follow or free, found 'loose'"),
         ("partialDependencies: maybe", "partialDependencies", "expected complete or refuse"),
+        ("layouts: no", "layouts", "expected a list, found true or false"),
         ("layouts: [{prefix: a.b, folder: nowhere}]", "layouts[0].folder", "'nowhere' is not a folder"),
-        ("layouts: [{prefix: 'https://a.b', folder: .}]", "layouts[0].prefix", "is not a package reference"),
+        ("layouts: [{prefix: 'https://a.b', folder: .}]", "layouts[0].prefix", "is neither a source nor"),
         (
             "layouts: [{prefix: a.b, folder: .}, {prefix: a.b/, folder: .}]",
             "layouts[1].prefix",
-            "has a layout already",
+            "a.b has an entry already",
         ),
+        ("pin: sha", "pin", "expected digest, tag or native, found 'sha'"),
+        ("pin: 1", "pin", "expected text, found a number; write it in quotes"),
+        ("pin: ''", "pin", "it is empty"),
+        ("pins: tag", "pins", "did you mean pin?"),
+        ("detach: none", "detach", "expected needed or all, found 'none'"),
+        ("detach: [all]", "detach", "expected text, found a list"),
+        ("guard: 'false'", "guard", "expected true or false, found 'false'; write it without quotes"),
+        ("guard: maybe", "guard", "expected true or false, found 'maybe'"),
+        ("guard: 0", "guard", "expected true or false, found a number"),
+        ("guard: {}", "guard", "expected true or false, found a mapping"),
+        ("waves: tidal", "waves", "expected flat or graph, found 'tidal'"),
+        ("overlay: nowhere", "overlay", "'nowhere' is not a folder"),
+        (f"overlay: {'n' * 300}", "overlay", "is not a folder"),
+        (r'overlay: "a\0b"', "overlay", "is not a folder"),
+        ("overlay: ''", "overlay", "it is empty"),
+        ("overlay: true", "overlay", "expected text, found true or false; write it in quotes"),
+        ("moves: [{from: a.b/c}]", "moves[0].to", "it is missing"),
+        ("move: []", "move", "did you mean moves?"),
+        ("use: [..]", "use", "did you mean uses?"),
         ("[]", "the document", "expected a mapping, found a list"),
         ("{}\n---\n{}", "", "expected one document, found 2"),
         ("roots: [", "line ", "did not find"),
@@ -150,23 +233,105 @@ def test_a_problem_names_the_file_and_the_place(text: str, place: str, fact: str
     assert fact in problem
 
 
+def test_a_file_is_no_overlay(tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").touch()
+
+    problems = problems_of("overlay: kustomization.yaml", tmp_path)
+
+    assert problems == ["xplock.yaml: overlay: 'kustomization.yaml' is not a folder"]
+
+
 def test_all_problems_come_at_once(tmp_path: Path) -> None:
-    problems = problems_of("colour: red\nfamilies: 1\nroots: [{}, {package: x}]\nlayouts: no", tmp_path)
+    problems = problems_of(
+        "colour: red\nfamilies: 1\nroots: [{}, {package: x}]\nlayouts: [{prefix: x, folder: nowhere}]\n"
+        "overrides: [{prefix: x, historyLimit: -1}]\nguard: 1",
+        tmp_path,
+    )
 
     places = sorted(problem.split(": ")[1] for problem in problems)
-    assert places == ["colour", "families", "layouts", "roots[0].package", "roots[1].package"]
+    assert places == [
+        "colour",
+        "families",
+        "guard",
+        "layouts[0].folder",
+        "layouts[0].prefix",
+        "overrides[0].historyLimit",
+        "overrides[0].prefix",
+        "roots[0].package",
+        "roots[1].package",
+    ]
 
 
-def test_only_what_differs_from_the_defaults_is_given(tmp_path: Path) -> None:
-    (tmp_path / "registry").mkdir()
-
-    settings = parse(EVERYTHING.replace("families: free", "families: follow"), tmp_path)
+def test_only_what_differs_from_the_defaults_is_given(folder: Path) -> None:
+    settings = parse(EVERYTHING.replace("families: free", "families: follow"), folder)
 
     assert settings.given == {
+        "moves": [{"from": STORE, "to": ["XPKG.example.org:443/acme/store"], "strategy": "repoint"}],
+        "uses": ["../platform"],
         "crossplaneVersion": "v2.3.4",
         "partialDependencies": "refuse",
+        "overrides": [{"prefix": "XPKG.example.org:443/acme/", "runtimeConfig": "small"}],
+        "pin": "native",
+        "detach": "all",
+        "guard": False,
+        "waves": "graph",
+        "overlay": "overlays/production",
         "layouts": [{"prefix": "XPKG.example.org:443/acme/", "folder": "registry"}],
     }
+
+
+def test_what_only_rendering_reads_is_not_recorded(folder: Path) -> None:
+    settings = parse(EVERYTHING, folder)
+
+    record = make_record(settings.roots, settings.rewrites, settings)
+
+    assert list(record) == [
+        "rewrite xpkg.example.org/",
+        f"root {STORE}",
+        "setting crossplaneVersion",
+        "setting detach",
+        "setting families",
+        "setting guard",
+        "setting layouts",
+        "setting moves",
+        "setting overrides",
+        "setting partialDependencies",
+        "setting pin",
+        "setting uses",
+    ]
+    assert record["setting guard"] == digest_value(False)
+    assert record["setting pin"] == digest_value("native")
+
+
+def test_the_record_tells_any_two_overrides_apart(tmp_path: Path) -> None:
+    texts = [
+        "",
+        "overrides: [{prefix: a.b, labels: {x: v}}]",
+        "overrides: [{prefix: a.b, labels: {x: w}}]",
+        "overrides: [{prefix: a.b, annotations: {x: v}}]",
+        "overrides: [{prefix: a.b, historyLimit: 0}]",
+    ]
+
+    records = [make_record((), (), parse(text, tmp_path)) for text in texts]
+
+    assert len({record.get("setting overrides") for record in records}) == len(texts)
+
+
+def test_the_record_tells_any_two_moves_apart_and_one_target_from_no_list_of_one(tmp_path: Path) -> None:
+    texts = [
+        "",
+        "moves: [{from: a.b/c, to: a.b/d}]",
+        "moves: [{from: a.b/d, to: a.b/c}]",
+        "moves: [{from: a.b/c, to: [a.b/d, a.b/e]}]",
+        "moves: [{from: a.b/c, to: [a.b/e, a.b/d]}]",
+        "moves: [{from: a.b/c, to: a.b/d, strategy: alias}]",
+    ]
+
+    records = [make_record((), (), parse(text, tmp_path)) for text in texts]
+    listed = make_record((), (), parse("moves: [{from: a.b/c, to: [a.b/d]}]", tmp_path))
+
+    assert len({record.get("setting moves") for record in records}) == len(texts)
+    assert listed == records[1]
 
 
 def test_the_shipped_schema_is_the_one_of_the_table() -> None:
@@ -190,6 +355,30 @@ def test_the_schema_is_one_that_editors_understand() -> None:
         {"colour": "red"},
         {"rewrites": [{"from": "a", "to": "b", "why": "c"}]},
         {"crossplaneVersion": 2},
+        {"pin": "native", "detach": "all", "guard": False, "waves": "graph"},
+        {"pin": "sha"},
+        {"detach": "none"},
+        {"guard": "false"},
+        {"guard": 1},
+        {"waves": True},
+        {"overlay": "."},
+        {"overlay": ""},
+        {"moves": [{"from": STORE, "to": SHOP}]},
+        {"moves": [{"from": STORE, "to": [SHOP], "strategy": "alias"}]},
+        {"moves": [{"from": STORE, "to": []}]},
+        {"moves": [{"from": STORE, "to": ""}]},
+        {"moves": [{"from": STORE, "to": [""]}]},
+        {"moves": [{"from": STORE, "to": [1]}]},
+        {"moves": [{"from": STORE, "to": {}}]},
+        {"moves": [{"from": STORE}]},
+        {"moves": [{"to": SHOP}]},
+        {"moves": [{"from": [STORE], "to": SHOP}]},
+        {"moves": [{"from": STORE, "to": SHOP, "strategy": "plain"}]},
+        {"moves": {"from": STORE, "to": SHOP}},
+        {"uses": [".."]},
+        {"uses": []},
+        {"uses": ".."},
+        {"uses": [""]},
     ],
 )
 def test_parser_and_schema_agree_on_what_is_wrong(document: dict[str, Any], tmp_path: Path) -> None:
