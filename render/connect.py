@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from render.errors import InvalidInput
 from render.limits import Limits
 from render.references import Digest, Reference, Source
 from render.registry.cache import Cache, open_cache
 from render.registry.client import RegistryClient
 from render.registry.credentials import CredentialStore
-from render.registry.deadline import Deadline
+from render.registry.deadline import read_deadline
 from render.registry.layout import Layout
 from render.registry.manifests import TamperedContent
-from render.registry.rewrites import Rewrite, Rewritten
+from render.registry.rewrites import Rewritten
 from render.registry.routes import Routes
 from render.registry.settings import RegistrySettings
 from render.registry.tokens import Authenticator
 from render.registry.transport import Transport
+from render.rewrites import Rewrite, Rewrites
 from render.xpkg.catalog import Catalog
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ class World:
         self, layouts: Sequence[tuple[str, Path]], rewrites: Sequence[Rewrite], *, offline: bool = False
     ) -> Catalog:
         """Return packages by the names that they have in the cluster, found where its rewrites say."""
-        return Catalog(Rewritten(self.images(layouts, offline=offline), rewrites), self.cache, self.limits)
+        images = Rewritten(self.images(layouts, offline=offline), Rewrites(rewrites))
+        return Catalog(images, self.cache, self.limits)
 
     def pusher(self, source: Source) -> "Pusher":
         """Return what pushes into one repository."""
@@ -68,26 +69,9 @@ def open_world(environ: Mapping[str, str], *, warn: Say, trace: Say) -> World:
     """Read the operator's settings; nothing is asked before someone wants to know something."""
     limits = Limits.from_environment(environ)
     settings = RegistrySettings.from_environment(environ)
-    deadline = Deadline(_deadline_seconds(environ, limits))
+    deadline = read_deadline(environ, limits)
     transport = Transport(settings, limits, deadline, trace)
     credentials = CredentialStore(environ, limits, warn)
     cache = open_cache(environ, limits, warn)
     registries = RegistryClient(transport, Authenticator(transport, settings, credentials), cache)
     return World(limits, settings, transport, credentials, cache, registries)
-
-
-def _deadline_seconds(environ: Mapping[str, str], limits: Limits) -> float:
-    text = environ.get("XPLOCK_DEADLINE", "")
-    if not text:
-        return limits.run_seconds
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 86_400:
-        raise InvalidInput(
-            f"XPLOCK_DEADLINE={text} is not a time",
-            why="it is the number of seconds that a whole run may take",
-            next="correct or unset XPLOCK_DEADLINE",
-        )
-    return seconds

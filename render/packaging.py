@@ -7,14 +7,14 @@ from render.documents import InvalidDocument
 from render.errors import InvalidInput
 from render.files import META_FILE, PROJECT_FILES, read_plain
 from render.limits import LimitExceeded, Limits
-from render.packages import Metadata
+from render.packages import Metadata, is_project
 from render.references import Digest, Reference, Source
 from render.registry.layout import Layout
 from render.registry.routes import Images
 from render.xpkg.build import BuiltPackage, build_package
 from render.xpkg.contents import identify
 from render.xpkg.inspect import Inspection, inspect_image
-from render.xpkg.metadata import is_project, parse_metadata, parse_project
+from render.xpkg.metadata import parse_metadata, parse_project
 from render.xpkg.package_file import PackageFile
 
 

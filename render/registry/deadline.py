@@ -1,10 +1,11 @@
 """The time a run may take, and the waits within it."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from render.errors import RenderError
+from render.errors import InvalidInput, RenderError
+from render.limits import Limits
 
 
 class DeadlineExceeded(RenderError):
@@ -44,3 +45,21 @@ class Deadline:
         if seconds >= self.remaining():
             raise DeadlineExceeded(self.seconds, waiting_for)
         self.sleep(seconds)
+
+
+def read_deadline(environ: Mapping[str, str], limits: Limits) -> Deadline:
+    """Return the operator's deadline for a run that starts now."""
+    text = environ.get("XPLOCK_DEADLINE", "")
+    if not text:
+        return Deadline(limits.run_seconds)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 86_400:
+        raise InvalidInput(
+            f"XPLOCK_DEADLINE={text} is not a time",
+            why="it is the number of seconds that a whole run may take",
+            next="correct or unset XPLOCK_DEADLINE",
+        )
+    return Deadline(seconds)

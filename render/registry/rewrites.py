@@ -5,32 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import IO
 
-from render.errors import InvalidInput
 from render.references import Digest, InvalidReference, Reference, Source, parse_reference, parse_source
 from render.registry.manifests import Content, Descriptor
 from render.registry.routes import Images
+from render.rewrites import InvalidRewrite, Rewrites
 
 _DIGEST = re.compile(rb"sha256:[0-9a-f]{64}")
-
-
-@dataclass(frozen=True, slots=True)
-class Rewrite:
-    """The beginning of a reference, what stands in its place, and where that was said."""
-
-    prefix: str
-    replacement: str
-    place: str
-
-
-class InvalidRewrite(InvalidInput):
-    """A rewrite that makes something of a reference that is none."""
-
-    def __init__(self, rewrite: Rewrite, text: str, error: InvalidReference) -> None:
-        super().__init__(
-            f"the rewrite of {rewrite.prefix} to {rewrite.replacement} does not fit {text}",
-            why=[f"it comes from {rewrite.place}", error.what, *error.why],
-            next=f"correct {rewrite.place}: both prefixes have to end at the same point of a reference",
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +18,7 @@ class Rewritten:
     """Answers for each source from the place that the longest fitting prefix gives it."""
 
     images: Images
-    rewrites: Sequence[Rewrite]
+    rewrites: Rewrites
     # Where bytes were found or announced. A prefix with a tag fits a reference and not its source, nor its
     # digest, and still all of an image is in one place.
     _found: dict[tuple[Source, Digest], Source] = field(default_factory=dict, init=False, repr=False)
@@ -65,31 +45,22 @@ class Rewritten:
             found = self._found.get((reference.source, reference.digest))
             if found is not None:
                 return Reference(found, digest=reference.digest)
-        rewrite = self._best(str(reference))
+        rewrite = self.rewrites.find(str(reference))
         if rewrite is None:
             return reference
         try:
-            return parse_reference(_apply(rewrite, str(reference)))
+            return parse_reference(rewrite.apply(str(reference)))
         except InvalidReference as error:
             raise InvalidRewrite(rewrite, str(reference), error) from None
 
     def _source(self, source: Source) -> Source:
-        rewrite = self._best(str(source))
+        rewrite = self.rewrites.find(str(source))
         if rewrite is None:
             return source
         try:
-            return parse_source(_apply(rewrite, str(source)))
+            return parse_source(rewrite.apply(str(source)))
         except InvalidReference as error:
             raise InvalidRewrite(rewrite, str(source), error) from None
-
-    def _best(self, text: str) -> Rewrite | None:
-        # Plain text, as Crossplane compares it: xpkg.io/acme fits xpkg.io/acme-corp/x too, and "" fits nothing.
-        fitting = [rewrite for rewrite in self.rewrites if rewrite.prefix and text.startswith(rewrite.prefix)]
-        return max(fitting, key=lambda rewrite: len(rewrite.prefix), default=None)
-
-
-def _apply(rewrite: Rewrite, text: str) -> str:
-    return rewrite.replacement + text.removeprefix(rewrite.prefix)
 
 
 def _digests(data: bytes) -> list[Digest]:

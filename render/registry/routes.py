@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import IO, Protocol
 
 from render.errors import RenderError
+from render.prefixes import covers
 from render.references import Reference, Source
 from render.registry.manifests import Content, Descriptor
 
@@ -54,8 +55,3 @@ class Routes:
         if self.registries is None:
             raise Offline(source)
         return self.registries
-
-
-def covers(prefix: str, source: Source) -> bool:
-    """Tell whether a source is at or below a prefix, which ends where a path component ends; "" covers all."""
-    return not prefix or f"{source}/".startswith(f"{prefix.rstrip('/')}/")

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import yaml
 
-from render.documents import InvalidDocument, decode_utf8, parse_events
+from render.documents import InvalidDocument, decode_utf8
 from render.errors import InvalidInput, RenderError
 from render.files import META_FILE, read_plain
+from render.full_yaml import parse_events
 from render.limits import LimitExceeded, Limits
-from render.packages import Metadata, PackagedObject
+from render.packages import Metadata, PackagedObject, is_meta
 from render.registry.manifests import Platform
 from render.xpkg.contents import Document, identify, split_documents
 from render.xpkg.image import BASE_LAYER, EXAMPLES_LAYER, PACKAGE_FILE
-from render.xpkg.metadata import InvalidMetadata, is_meta, parse_metadata
+from render.xpkg.metadata import InvalidMetadata, parse_metadata
 from render.xpkg.packing import PackedImage, pack_image
 from render.xpkg.rules import format_allowed, misplaced
 

@@ -8,14 +8,12 @@ from render.documents import meta_rules, parse_documents
 from render.errors import UnusableContent
 from render.fields import Fields
 from render.limits import LimitExceeded, Limits
-from render.packages import Dependency, Kind, Metadata, PermissionRequest
+from render.packages import META_GROUPS, Dependency, Kind, Metadata, PermissionRequest, is_project
 from render.references import PartialSource, Source
 from render.texts import hides_something
 
 REPLACES_ANNOTATION = "meta.crossplane.io/replaces"
 
-# The second group is the one of the first format document; packages of that time still carry it.
-META_GROUPS = frozenset({"meta.pkg.crossplane.io", "meta.pkg.ibm.crossplane.io"})
 _ACCEPTED = {
     (Kind.PROVIDER, "v1"),
     (Kind.PROVIDER, "v1alpha1"),
@@ -24,7 +22,6 @@ _ACCEPTED = {
     (Kind.FUNCTION, "v1"),
     (Kind.FUNCTION, "v1beta1"),
 }
-_PROJECT_GROUPS = frozenset({"dev.crossplane.io", "meta.dev.upbound.io"})
 _LEGACY_KINDS = {
     "configuration": Kind.CONFIGURATION,
     "provider": Kind.PROVIDER,
@@ -48,11 +45,6 @@ class InvalidMetadata(UnusableContent):
         self.problems = problems
 
 
-def is_meta(api_version: str) -> bool:
-    """Tell whether an object with this apiVersion describes its package."""
-    return api_version.partition("/")[0] in META_GROUPS
-
-
 def parse_metadata(data: bytes, limits: Limits) -> Metadata:
     """Parse one meta document; all problems come in one error."""
     return _parse(_only_document(data, limits), limits, _parse_meta)
@@ -61,11 +53,6 @@ def parse_metadata(data: bytes, limits: Limits) -> Metadata:
 def parse_project(data: bytes, limits: Limits) -> Metadata:
     """Parse a project file; the package built from it is a Configuration."""
     return _parse(_only_document(data, limits), limits, _parse_project)
-
-
-def is_project(api_version: str) -> bool:
-    """Tell whether an object with this apiVersion is a project file."""
-    return api_version.partition("/")[0] in _PROJECT_GROUPS
 
 
 def _only_document(data: bytes, limits: Limits) -> Any:

@@ -9,7 +9,8 @@ import pytest
 
 from render.references import Digest, Reference, Source, parse_reference, parse_source
 from render.registry.manifests import OCI_LAYER, OCI_MANIFEST, Content, Descriptor
-from render.registry.rewrites import InvalidRewrite, Rewrite, Rewritten
+from render.registry.rewrites import Rewritten
+from render.rewrites import InvalidRewrite, Rewrite, Rewrites
 
 NOP = "xpkg.example.org/acme/provider-nop"
 MIRROR = "mirror.corp/xp/provider-nop"
@@ -39,7 +40,7 @@ class Asked:
 
 def rewritten(*pairs: tuple[str, str]) -> tuple[Rewritten, Asked]:
     asked = Asked()
-    return Rewritten(asked, [Rewrite(old, new, f"{old}.yaml") for old, new in pairs]), asked
+    return Rewritten(asked, Rewrites([Rewrite(old, new, f"{old}.yaml") for old, new in pairs])), asked
 
 
 @pytest.mark.parametrize(

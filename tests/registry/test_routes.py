@@ -6,7 +6,7 @@ import pytest
 
 from render.references import Digest, Reference, Source
 from render.registry.manifests import Content, Descriptor
-from render.registry.routes import Offline, Routes, covers
+from render.registry.routes import Offline, Routes
 
 _DIGEST = Digest("sha256:" + 64 * "0")
 
@@ -25,26 +25,6 @@ class Named:
 
     def blob(self, source: Source, descriptor: Descriptor) -> IO[bytes]:  # noqa: ARG002
         raise LookupError(f"{self.name} was asked for a blob of {source}")
-
-
-@pytest.mark.parametrize(
-    ("prefix", "covered"),
-    [
-        ("", True),
-        ("r.example", True),
-        ("r.example/", True),
-        ("r.example/acme", True),
-        ("r.example/acme/app", True),
-        ("r.example/acme/app/", True),
-        ("r.example/acme/app/more", False),
-        ("r.example/acme/ap", False),
-        ("r.exampl", False),
-        ("r.example:5000", False),
-        ("acme", False),
-    ],
-)
-def test_a_prefix_ends_where_a_path_component_ends(prefix: str, covered: bool) -> None:
-    assert covers(prefix, Source("r.example", "acme/app")) == covered
 
 
 def test_the_longest_fitting_prefix_answers() -> None:

@@ -9,9 +9,10 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from rig.images import CRD, META
 
-from render.documents import InvalidDocument, parse_plain_scalar
+from render.documents import InvalidDocument
 from render.limits import LimitExceeded, Limits
 from render.packages import PackagedObject
+from render.scalars import parse_plain_scalar
 from render.xpkg import contents
 from render.xpkg.contents import (
     Document,

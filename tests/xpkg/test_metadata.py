@@ -10,7 +10,7 @@ from render.documents import InvalidDocument
 from render.limits import LimitExceeded, Limits
 from render.packages import Dependency, Kind, Metadata, PermissionRequest
 from render.references import PartialSource, Source
-from render.xpkg.metadata import InvalidMetadata, is_meta, is_project, parse_metadata, parse_project
+from render.xpkg.metadata import InvalidMetadata, parse_metadata, parse_project
 
 LIMITS = Limits()
 DIGEST = "sha256:" + "ab" * 32
@@ -78,22 +78,6 @@ class TestKinds:
             parse(f"apiVersion: {api_version}\nkind: '{kind}'\n")
 
         assert refused.value.problems[0].startswith(f"kind: Crossplane knows no package kind {kind!r} in ")
-
-    @pytest.mark.parametrize(
-        ("api_version", "meta", "project"),
-        [
-            ("meta.pkg.crossplane.io/v1", True, False),
-            ("meta.pkg.crossplane.io/v9", True, False),
-            ("meta.pkg.ibm.crossplane.io/v1alpha1", True, False),
-            ("pkg.crossplane.io/v1", False, False),
-            ("xmeta.pkg.crossplane.io/v1", False, False),
-            ("dev.crossplane.io/v1alpha1", False, True),
-            ("meta.dev.upbound.io/v2alpha1", False, True),
-            ("v1", False, False),
-        ],
-    )
-    def test_the_group_tells_what_a_document_is(self, api_version: str, meta: bool, project: bool) -> None:
-        assert (is_meta(api_version), is_project(api_version)) == (meta, project)
 
     @pytest.mark.parametrize("text", ["", "~", "[]", "text"])
     def test_what_is_no_mapping_is_refused(self, text: str) -> None:
