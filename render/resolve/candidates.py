@@ -22,6 +22,8 @@ class Universe:
     candidates: tuple[Candidate, ...]
     # Why there is none, if the source cannot be used at all.
     problem: str = ""
+    # The folder that provides it, where there is nothing to choose.
+    provider: str = ""
     _known: dict[Request, Bits] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -39,7 +41,7 @@ class Universe:
     def of_majors(self, majors: Collection[int]) -> Bits:
         """Return the candidates with one of these major versions."""
         versions = [(i, candidate.version) for i, candidate in enumerate(self.candidates)]
-        return sum(bit(i) for i, version in versions if version and version.parsed.major in majors)
+        return sum(bit(i) for i, version in versions if version and version.major in majors)
 
     def members(self, bits: Bits) -> list[Candidate]:
         """Return the candidates in a set, highest first."""

@@ -73,7 +73,7 @@ def explain(
         )
     dependants = {fact.edge.dependant for fact in about if fact.edge}
     what = f"no version of {target} suits " + ("every dependant" if len(dependants) > 1 else "who needs it")
-    return NoSolution(what, why=lines, next=_advice(about, suggestions))
+    return NoSolution(what, why=lines, next=_advice(about, suggestions, there.provider))
 
 
 def _disputed(facts: Sequence[Fact], universe: Callable[[Source], Universe]) -> Source:
@@ -110,17 +110,26 @@ def _accepted(facts: Sequence[Fact]) -> Iterator[str]:
             groups.setdefault(key, []).append(fact)
     for (dependant, source, request), members in groups.items():
         if dependant is None:
-            edge = members[0].edge
-            yield f"you ask for {source} {request}" + (f" ({edge.place})" if edge and edge.place else "")
+            yield f"you ask for {source} {request}{_place(members[0])}"
         else:
             tried = [fact.candidate for fact in members if fact.candidate]
             versions = [str(candidate) for candidate in sorted(tried, key=_rank, reverse=True)]
-            yield f"{dependant} {_some(versions)} accepts {source} {request}"
+            yield f"{dependant} {_some(versions)} accepts {source} {request}{_place(members[0])}"
+
+
+def _place(fact: Fact) -> str:
+    if fact.edge is None:
+        return ""
+    moved = f"in the place of {fact.edge.instead_of}" if fact.edge.instead_of else ""
+    words = ", ".join(word for word in (moved, fact.edge.place) if word)
+    return f" ({words})" if words else ""
 
 
 def _existing(there: Universe) -> str:
     if there.problem:
         return there.problem
+    if there.provider:
+        return f"{there.provider} provides {there.candidates[0]}"
     versions = [candidate.version.text for candidate in reversed(there.candidates) if candidate.version]
     return f"it has {_some(versions)}" if versions else "it has no version that could be installed"
 
@@ -142,13 +151,20 @@ def _some(versions: Sequence[str]) -> str:
     return ", ".join(versions[:_SHOWN_VERSIONS]) + (f" and {more} more" if more > 0 else "")
 
 
-def _advice(about: Sequence[Fact], suggestions: Sequence[Suggestion]) -> list[str]:
-    if suggestions:
-        return [
-            f"ask for {suggestion.source} {suggestion.version} instead, which suits everyone ({suggestion.place})"
-            for suggestion in suggestions
-        ]
+def _advice(about: Sequence[Fact], suggestions: Sequence[Suggestion], provider: str = "") -> list[str]:
+    advice = list(dict.fromkeys(fact.advice for fact in about if fact.advice))
+    advice = advice or [
+        f"ask for {suggestion.source} {suggestion.version} instead, which suits everyone ({suggestion.place})"
+        for suggestion in suggestions
+    ]
+    if provider:
+        # Nothing that is edited here gives it another version.
+        return [*advice, f"{'or ' if advice else ''}change its version in {provider}, and lock that first"]
+    if advice:
+        return advice
     dependants = sorted({str(fact.edge.dependant) for fact in about if fact.edge and fact.edge.dependant})
+    moved = sorted({str(fact.edge.instead_of) for fact in about if fact.edge and fact.edge.instead_of})
     if dependants:
-        return [f"use another version of {' or of '.join(dependants)}, or ask its maintainers"]
+        corrected = [f"or correct the move of {' and of '.join(moved)}"] if moved else []
+        return [f"use another version of {' or of '.join(dependants)}, or ask its maintainers", *corrected]
     return ["change what you ask for"]

@@ -1,20 +1,35 @@
 """Package → what it depends on, with missing registries filled in."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
 from render.errors import RenderError
 from render.packages import Dependency, Package
 from render.references import Source
 from render.resolve.model import Edge
 from render.roots import Request
 
+_NO_MOVES: Mapping[Source, tuple[Source, ...]] = MappingProxyType({})
+
 
 class RefusedPartial(RenderError):
     """A dependency without a registry, where those are not to be completed."""
 
 
-def dependency_edges(dependant: Source, package: Package, *, complete: bool) -> tuple[Edge, ...]:
-    """Return what a package depends on."""
+def dependency_edges(
+    dependant: Source,
+    package: Package,
+    *,
+    complete: bool,
+    moves: Mapping[Source, tuple[Source, ...]] = _NO_MOVES,
+) -> tuple[Edge, ...]:
+    """Return what a package depends on; where others have taken a source's place, on all of those."""
+    edges = [_edge(dependant, dependency, complete=complete) for dependency in package.metadata.dependencies]
     return tuple(
-        _edge(dependant, dependency, complete=complete) for dependency in package.metadata.dependencies
+        replace(edge, source=source, instead_of=edge.source) if source != edge.source else edge
+        for edge in edges
+        for source in moves.get(edge.source, (edge.source,))
     )
 
 

@@ -31,6 +31,7 @@ class Fetcher:
         self._edges = edges
         self._preferred = wanted.preferred
         self._pinned = wanted.pinned
+        self._provided = wanted.provided
         self._follow_families = wanted.follow_families
         self._pool = ThreadPoolExecutor(limits.parallel, thread_name_prefix="xplock-fetch")
         self._lock = Lock()
@@ -64,7 +65,7 @@ class Fetcher:
         A family package will probably have the major version of its members.
         """
         with self._lock:
-            if edge.source in self._guessed:
+            if edge.source in self._guessed or edge.source in self._provided:
                 return
             self._guessed.add(edge.source)
         known = self._known_beforehand(edge)
@@ -109,7 +110,7 @@ class Fetcher:
         version = parse_candidate(candidate.tag) if candidate.tag and self._follow_families else None
         for edge in edges:
             in_family = version is not None and edge.source.name == package.metadata.family
-            self.expect(edge, major=version.parsed.major if version and in_family else None)
+            self.expect(edge, major=version.major if version and in_family else None)
 
     def _tags(self, source: Source) -> "Future[tuple[str, ...]]":
         return self._ask(source, lambda: tuple(self._catalog.tags(source)))

@@ -56,6 +56,8 @@ class Edge:
     place: str = ""
     dependency: Dependency | None = None
     completed: bool = False
+    # What the dependant names, where this source replaces it.
+    instead_of: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """One version for every package, sorted by source, and who asked for each."""
+    """One version for every package, sorted by source, and who asked for each; without what others provide."""
 
     packages: Mapping[Source, Chosen]
     roots: tuple[Root, ...]
@@ -93,6 +95,16 @@ class Resolution:
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """What the versions of a package have to suit if it is needed at all; it makes nobody need the package."""
+
+    edge: Edge
+    # What the dependant is locked to, if it is a package, and how to be free of it.
+    holder: Candidate | None = None
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """Everything that resolution starts from."""
 
@@ -105,8 +117,18 @@ class Wanted:
     released: Mapping[Source, Candidate] = field(default_factory=dict)
     # What the command line asks for, on top of what the files say; it makes nobody need the package.
     asked: Mapping[Source, Request] = field(default_factory=dict)
+    # What binds besides: packages that are installed and that nobody asks for any more, other folders.
+    bounds: tuple[Bound, ...] = ()
+    # Sources that others have taken the place of.
+    moves: Mapping[Source, tuple[Source, ...]] = field(default_factory=dict)
+    # Packages of other folders, taken as they are.
+    provided: Mapping[Source, Candidate] = field(default_factory=dict)
+    # Which folder each of them is in.
+    providers: Mapping[Source, str] = field(default_factory=dict)
     crossplane: Version | None = None
     follow_families: bool = True
     complete_partial: bool = True
+    # Whether two owners of one object are an error here; who lets packages replace others judges that later.
+    judge_owners: bool = True
     # Whether a version may go down although the higher one still fits.
     allow_lower: bool = False

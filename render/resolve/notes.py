@@ -13,7 +13,6 @@ def notes(resolution: Resolution) -> tuple[str, ...]:
         *_wrong_kinds(resolution),
         *_completed(resolution),
         *_lookalikes(resolution),
-        *_claims(resolution),
         *_unreadable(resolution),
     )
 
@@ -21,9 +20,9 @@ def notes(resolution: Resolution) -> tuple[str, ...]:
 def _wrong_kinds(resolution: Resolution) -> Iterator[str]:
     for source, chosen in resolution.packages.items():
         for edge in chosen.dependencies:
-            said, real = edge.dependency and edge.dependency.kind, resolution.packages[edge.source].kind
-            if said not in (None, real):
-                yield f"{source} takes {edge.source} for a {said}; it is a {real}"
+            said, target = edge.dependency and edge.dependency.kind, resolution.packages.get(edge.source)
+            if target and said not in (None, target.kind):
+                yield f"{source} takes {edge.source} for a {said}; it is a {target.kind}"
 
 
 def _completed(resolution: Resolution) -> Iterator[str]:
@@ -41,14 +40,6 @@ def _lookalikes(resolution: Resolution) -> Iterator[str]:
     for sources in ends.values():
         if len(sources) > 1:
             yield f"{' and '.join(map(str, sources))} look like one package from {len(sources)} places"
-
-
-def _claims(resolution: Resolution) -> Iterator[str]:
-    """A package can say that it replaces another; saying so is not enough to switch the other one off."""
-    for source, chosen in resolution.packages.items():
-        for replaced in chosen.package.metadata.replaces:
-            if replaced in resolution.packages:
-                yield f"{source} {chosen.candidate} says that it replaces {replaced}; both are locked as they are"
 
 
 def _unreadable(resolution: Resolution) -> Iterator[str]:

@@ -9,7 +9,7 @@ from render.registry.manifests import NotFound
 from render.resolve.candidates import ABSENT, Bits, Universe, bit, highest, make_universe
 from render.resolve.edges import dependency_edges
 from render.resolve.fetching import Fetcher
-from render.resolve.model import Candidate, Chosen, Edge, Resolution, Wanted
+from render.resolve.model import Bound, Candidate, Chosen, Edge, Resolution, Wanted
 from render.resolve.solver import USER, Fact, Incompatibility
 from render.roots import Request
 from render.versions import highest_first, parse_candidate
@@ -34,7 +34,7 @@ class Question:
         self._members: dict[Source, set[tuple[Source, int]]] = {}
         # The major versions that the members of a family had in each answer so far.
         self._expected: list[dict[Source, set[int]]] = [{}]
-        for edge in [*self.roots(), *self._asked()]:
+        for edge in [*self.roots(), *(bound.edge for bound in self._bounds())]:
             self._note(edge)
 
     def roots(self) -> list[Edge]:
@@ -43,18 +43,22 @@ class Question:
         roots = sorted(self._wanted.roots, key=lambda root: (root.source, root.place))
         return [Edge(root.source, root.request, None, root.place) for root in roots]
 
-    def _asked(self) -> list[Edge]:
+    def _bounds(self) -> list[Bound]:
+        asked = sorted(self._wanted.asked.items(), key=lambda item: item[0])
         return [
-            Edge(source, request, None, "the command line")
-            for source, request in sorted(self._wanted.asked.items(), key=lambda item: item[0])
+            *(Bound(Edge(source, request, None, "the command line")) for source, request in asked),
+            *self._wanted.bounds,
         ]
 
     def requirements(self) -> list[Incompatibility]:
-        """Return the user's wishes; those of the command line hold only if the package is needed at all."""
+        """Return the user's wishes, and what holds only for packages that are needed at all."""
         needed = [self._depends(USER, 0, edge, Fact(edge)) for edge in self.roots()]
         allowed = [
-            Incompatibility({edge.source: ~self._answering(edge) & ~ABSENT}, Fact(edge))
-            for edge in self._asked()
+            Incompatibility(
+                {bound.edge.source: ~self._answering(bound.edge) & ~ABSENT},
+                Fact(bound.edge, bound.holder, advice=bound.advice),
+            )
+            for bound in self._bounds()
         ]
         return needed + allowed
 
@@ -66,6 +70,9 @@ class Question:
 
     def facts(self, source: Source, index: int) -> list[Incompatibility]:
         """Return what a candidate depends on, and whether it can run at all."""
+        if source in self._wanted.provided:
+            # Whoever provides it has resolved what it depends on.
+            return []
         candidate = self.universe(source).candidates[index]
         package = self._package(source, candidate)
         crossplane = package.metadata.crossplane
@@ -119,7 +126,7 @@ class Question:
     def resolution(self, chosen: Mapping[Source, int]) -> Resolution:
         """Return the answer in full."""
         packages = {}
-        for source in sorted(chosen):
+        for source in sorted(chosen.keys() - self._wanted.provided.keys()):
             candidate = self.universe(source).candidates[chosen[source]]
             package = self._fetcher.package(source, candidate)
             packages[source] = Chosen(source, candidate, package, self._edges(source, package))
@@ -131,7 +138,8 @@ class Question:
         return Incompatibility({source: bit(index), edge.source: ~self._answering(edge)}, fact)
 
     def _edges(self, source: Source, package: Package) -> tuple[Edge, ...]:
-        return dependency_edges(source, package, complete=self._wanted.complete_partial)
+        complete, moves = self._wanted.complete_partial, self._wanted.moves
+        return dependency_edges(source, package, complete=complete, moves=moves)
 
     def _answering(self, edge: Edge) -> Bits:
         return self.universe(edge.source).answering(edge.request)
@@ -150,7 +158,7 @@ class Question:
     def _note(self, edge: Edge) -> bool:
         """Remember what was asked of a source; tell whether its candidates have to be made anew."""
         known = self._requests.setdefault(edge.source, set())
-        if edge.request in known:
+        if edge.request in known or edge.source in self._wanted.provided:
             return False
         had_range, had_exact = any(not r.exact for r in known), any(r.exact for r in known)
         known.add(edge.request)
@@ -168,6 +176,8 @@ class Question:
         return self._universes.pop(source, None) is not None
 
     def _make_universe(self, source: Source) -> Universe:
+        if source in self._wanted.provided:
+            return Universe((self._wanted.provided[source],), provider=self._wanted.providers.get(source, ""))
         requests = self._requests.get(source, set())
         tags = {request.only_tag for request in requests}
         if len(tags) == 1 and source not in self._listed and (tag := tags.pop()):
@@ -209,7 +219,7 @@ class Question:
     def _majors(self, family: Source, chosen: Mapping[Source, int]) -> set[int]:
         members = [member for member, index in self._members.get(family, ()) if chosen.get(member) == index]
         versions = [self.universe(member).candidates[chosen[member]].version for member in members]
-        return {version.parsed.major for version in versions if version}
+        return {version.major for version in versions if version}
 
 
 def _settle(chosen: Chosen, edges: Sequence[Edge]) -> Chosen:

@@ -24,7 +24,7 @@ def resolve(wanted: Wanted, catalog: Catalog, limits: Limits) -> Resolution:
     """Choose one version for everything that is needed, so that every dependant agrees."""
 
     def edges(source: Source, package: Package) -> tuple[Edge, ...]:
-        return dependency_edges(source, package, complete=wanted.complete_partial)
+        return dependency_edges(source, package, complete=wanted.complete_partial, moves=wanted.moves)
 
     with Fetcher(catalog, limits, edges, wanted) as fetcher:
         question = Question(wanted, fetcher)

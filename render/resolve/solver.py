@@ -33,6 +33,8 @@ class Fact:
     edge: Edge | None = None
     candidate: Candidate | None = None
     problem: str = ""
+    # What to do about it, if there is something besides another version.
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,6 @@
 """What a reviewer should know about an answer that holds."""
 
-from rig.catalogs import FakeCatalog, Packages, named, root, solve, written
+from rig.catalogs import FakeCatalog, named, root, solve, written
 
 from render.packages import Kind
 from render.resolve.notes import notes
@@ -56,14 +56,3 @@ def test_documents_that_crossplane_cannot_read_are_noted() -> None:
     [note] = notes(solve(catalog, root("base")))
 
     assert note.startswith(f"{named('base')} v1.0.0 has documents that Crossplane cannot read")
-
-
-def test_a_claim_to_replace_another_package_is_noted_where_both_are_needed() -> None:
-    packages: Packages = {"app v1.0.0": {"fork": "*", "base": "*"}, "fork v9.0.0": {}, "base v1.0.0": {}}
-    both = FakeCatalog(packages, replaces={"fork": ["base"]})
-    alone = FakeCatalog({"fork v9.0.0": {}}, replaces={"fork": ["base"]})
-
-    assert notes(solve(both, root("app"))) == (
-        f"{named('fork')} v9.0.0 says that it replaces {named('base')}; both are locked as they are",
-    )
-    assert notes(solve(alone, root("fork"))) == ()

@@ -15,9 +15,10 @@ from rig.catalogs import FakeCatalog, digest_of, named, root, short, solve
 
 from render.limits import Limits
 from render.lock.closure import check_closure
-from render.lock.create import create_lock
+from render.lock.create import Surroundings, create_lock
 from render.lock.model import Lock
-from render.lock.naming import NameChanged, name_objects
+from render.lock.naming import NameChanged
+from render.lock.settling import Settled
 from render.lock.update import Upgrade, kept_candidates, pinned_digests
 from render.resolve.conflict import NoSolution
 from render.resolve.model import Resolution, Wanted
@@ -204,8 +205,7 @@ def lock_again(case: Case, run: int, current: Lock, roots: Sequence[Root] | None
         released=released,
     )
     resolution = resolve(wanted, case.catalog(), Limits())
-    names = name_objects(resolution, {source: item.object_name for source, item in current.packages.items()})
-    return create_lock(resolution, names, {})
+    return create_lock(Settled(resolution, {}, {}), {}, Surroundings(current))
 
 
 def locked_tags(lock: Lock) -> dict[str, str]:

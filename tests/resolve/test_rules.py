@@ -1,23 +1,14 @@
 """What a whole answer has to keep besides versions."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 from rig.catalogs import FakeCatalog, Packages, candidate, digest_of, locked, named, root, solve, versions
 
 from render.packages import Kind
-from render.resolve.rules import (
-    CyclicDependencies,
-    LostVersion,
-    ScatteredFamily,
-    SharedObjects,
-    WrongKind,
-    moves_lines,
-)
+from render.resolve.rules import CyclicDependencies, LostVersion, WrongKind
 from render.roots import Request
 
-CRD = "CustomResourceDefinition things.example.org"
 FAMILY = {"family-aws": "family-aws", "s3": "family-aws", "ec2": "family-aws"}
 
 
@@ -67,63 +58,6 @@ def test_a_closure_may_be_deeper_than_pythons_stack() -> None:
     assert len(versions(solve(FakeCatalog({**deep, "p1500 v1.0.0": {}}), root("p0")))) == 1501
 
 
-def shared(one: str, other: str, kinds: Mapping[str, Kind] | None = None) -> FakeCatalog:
-    return FakeCatalog(
-        {"app v1.0.0": {"new": ">=1", "old": "*"}, "new v2.0.0": {}, "old v1.0.0": {}},
-        objects={"new": [one, "Secret a"], "old": [other, "Secret a"]},
-        kinds=kinds or {"new": Kind.PROVIDER, "old": Kind.PROVIDER},
-    )
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "kind"),
-    [
-        (CRD, CRD, Kind.PROVIDER),
-        (CRD, "ManagedResourceDefinition things.example.org", Kind.PROVIDER),
-        ("CompositeResourceDefinition xs.example.org",) * 2 + (Kind.CONFIGURATION,),
-        ("Composition x",) * 2 + (Kind.CONFIGURATION,),
-    ],
-)
-def test_two_packages_that_bring_one_object_are_an_error(one: str, other: str, kind: Kind) -> None:
-    catalog = shared(one, other, {"new": kind, "old": kind})
-
-    with pytest.raises(SharedObjects) as caught:
-        solve(catalog, root("app"), root("old"))
-
-    assert caught.value.exit_code == 4
-    name = one.split(" ")[1]
-    assert f"installs {one.split(' ')[0]} {name}" in caught.value.why[0]
-    assert f"{named('new')} v2.0.0 is wanted by {named('app')} (>=1)" in caught.value.why
-    assert f"{named('old')} v1.0.0 is wanted by {named('app')} (*), you (any version)" in caught.value.why
-    assert list(caught.value.next[1:]) == moves_lines(named("old"), named("new"))
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "kinds"),
-    [
-        (CRD, CRD, {"new": Kind.FUNCTION, "old": Kind.FUNCTION}),
-        (CRD, CRD, {"new": Kind.FUNCTION, "old": Kind.PROVIDER}),
-        (CRD, "CustomResourceDefinition others.example.org", {}),
-        ("CompositeResourceDefinition x", "Composition x", {}),
-        ("CompositeResourceDefinition x", "CustomResourceDefinition x", {}),
-    ],
-)
-def test_functions_and_different_objects_do_not_collide(
-    one: str, other: str, kinds: Mapping[str, Kind]
-) -> None:
-    assert len(versions(solve(shared(one, other, kinds), root("app")))) == 3
-
-
-def test_many_shared_objects_are_counted() -> None:
-    many = [f"CustomResourceDefinition c{i}.example.org" for i in range(9)]
-    catalog = FakeCatalog({"a v1.0.0": {}, "b v1.0.0": {}}, objects={"a": many, "b": many})
-
-    with pytest.raises(SharedObjects) as caught:
-        solve(catalog, root("a"), root("b"))
-
-    assert caught.value.why[0].endswith("c2.example.org and 6 more")
-
-
 def family(first: str = "s3", **more: str) -> FakeCatalog:
     return FakeCatalog(
         {
@@ -171,34 +105,6 @@ def test_a_locked_family_stays_where_it_is() -> None:
     preferred = locked(**{"family-aws": "v2.1.0"})
 
     assert versions(solve(family(), root("app"), preferred=preferred))["family-aws"] == "v2.1.0"
-
-
-def test_a_family_in_two_places_is_an_error() -> None:
-    catalog = FakeCatalog(
-        {"a.example/acme/s3 v1.0.0": {}, "b.example/acme/ec2 v1.0.0": {}, "a.example/other/sqs v1.0.0": {}},
-        families=dict.fromkeys(
-            ("a.example/acme/s3", "b.example/acme/ec2", "a.example/other/sqs"), "family-aws"
-        ),
-    )
-
-    with pytest.raises(ScatteredFamily) as registry:
-        solve(catalog, root("a.example/acme/s3"), root("b.example/acme/ec2"))
-    with pytest.raises(ScatteredFamily) as organisation:
-        solve(catalog, root("a.example/acme/s3"), root("a.example/other/sqs"))
-
-    assert registry.value.exit_code == 4
-    assert "a.example/acme: a.example/acme/s3" in registry.value.why
-    assert "b.example/acme: b.example/acme/ec2" in registry.value.why
-    assert "a.example/other: a.example/other/sqs" in organisation.value.why
-
-
-def test_two_families_may_be_in_two_places() -> None:
-    catalog = FakeCatalog(
-        {"a.example/acme/s3 v1.0.0": {}, "b.example/acme/gke v1.0.0": {}},
-        families={"a.example/acme/s3": "family-aws", "b.example/acme/gke": "family-gcp"},
-    )
-
-    assert len(versions(solve(catalog, root("a.example/acme/s3"), root("b.example/acme/gke")))) == 2
 
 
 BASES: Packages = {"base v1.0.0": {}, "base v1.1.0": {}}

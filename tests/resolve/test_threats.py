@@ -9,7 +9,6 @@ from rig.catalogs import FakeCatalog, Packages, named, root, solve, versions, wr
 from render.constraints import InvalidConstraint, parse_constraint
 from render.errors import RenderError
 from render.inputs.projects import Inputs
-from render.inputs.settings import Settings
 from render.limits import LimitExceeded, Limits
 from render.lock.model import Lock
 from render.pipeline import LockOptions, update_lock
@@ -19,6 +18,7 @@ from render.resolve.edges import RefusedPartial
 from render.resolve.notes import notes
 from render.resolve.rules import CyclicDependencies, LostVersion
 from render.resolve.solver import SearchTooLong
+from render.settings import Settings
 from render.xpkg.metadata import parse_metadata
 
 LIMITS = Limits()

@@ -1,0 +1,144 @@
+"""One owner for every object, and one place for every family."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import TypeAlias
+
+from render.errors import Unsatisfiable
+from render.names import object_name
+from render.packages import Kind, PackagedObject
+from render.references import Source
+from render.resolve.model import Resolution
+from render.resolve.suggestions import (
+    IF_SUCCESSOR,
+    format_offer,
+    namesakes,
+    suggest_family_moves,
+    suggest_moves,
+)
+
+# Kinds that a cluster has once, whoever brings them. A managed resource definition becomes the CRD of its name.
+_OWNED = {
+    "CustomResourceDefinition": "CustomResourceDefinition",
+    "ManagedResourceDefinition": "CustomResourceDefinition",
+    "CompositeResourceDefinition": "CompositeResourceDefinition",
+    "Composition": "Composition",
+}
+# Group, kind and name.
+Owned: TypeAlias = tuple[str, str, str]
+OWNED_KINDS = frozenset(_OWNED)
+_SHOWN = 3
+
+
+class SharedObjects(Unsatisfiable):
+    """Two packages that bring the same object; in the cluster they would fight over it."""
+
+
+class ScatteredFamily(Unsatisfiable):
+    """A provider family in two places; Crossplane grants its members no access to each other."""
+
+
+def check_owners(resolution: Resolution, installed: Collection[Source] = ()) -> None:
+    """Raise for objects with two owners, and for families in two places."""
+    _check_objects(resolution, installed)
+    _check_families(resolution, installed)
+
+
+def owned_objects(objects: Iterable[PackagedObject]) -> set[Owned]:
+    """Return group, kind and name of each object that a cluster has once, whoever brings it."""
+    return {_identity(item) for item in objects if item.kind in OWNED_KINDS}
+
+
+def _check_objects(resolution: Resolution, installed: Collection[Source]) -> None:
+    owners: dict[tuple[str, str, str], list[Source]] = defaultdict(list)
+    for source, chosen in resolution.packages.items():
+        if chosen.kind is not Kind.FUNCTION:
+            for identity in owned_objects(chosen.package.objects):
+                owners[identity].append(source)
+    shared: dict[tuple[Source, ...], list[str]] = defaultdict(list)
+    for (_, kind, name), sources in owners.items():
+        if len(sources) > 1:
+            shared[tuple(sorted(sources))].append(f"{kind} {name}")
+    if shared:
+        raise _shared(resolution, dict(sorted(shared.items())), installed)
+
+
+def _identity(item: PackagedObject) -> tuple[str, str, str]:
+    kind = _OWNED[item.kind]
+    group = "apiextensions.k8s.io" if kind == "CustomResourceDefinition" else item.group
+    return group, kind, item.name
+
+
+def _shared(
+    resolution: Resolution, shared: Mapping[tuple[Source, ...], list[str]], installed: Collection[Source]
+) -> SharedObjects:
+    shown = list(shared)[:_SHOWN]
+    involved = sorted({source for group in shown for source in group})
+    moves = suggest_moves(resolution, [*shared, *_derived_namesakes(resolution)])
+    offer = format_offer(resolution, moves, installed, IF_SUCCESSOR)
+    return SharedObjects(
+        f"{len(set(chain(*shared))):,} packages bring the same objects",
+        why=[
+            *(f"{' and '.join(map(str, group))} install {_first(sorted(shared[group]))}" for group in shown),
+            *([f"… and {len(shared) - _SHOWN:,} more like these"] if len(shared) > _SHOWN else []),
+            *(wanted_by(resolution, source) for source in involved),
+        ],
+        next=offer or "use versions of them that do not, or drop one of them",
+    )
+
+
+def _derived_namesakes(resolution: Resolution) -> Iterable[Sequence[Source]]:
+    # These would be the next error: packages are named after everything else is settled.
+    given = {root.source: root.name for root in resolution.roots if root.name}
+    names = {source: given.get(source) or object_name(source) for source in resolution.packages}
+    return namesakes(resolution, names).values()
+
+
+def _first(objects: Sequence[str]) -> str:
+    more = f" and {len(objects) - _SHOWN:,} more" if len(objects) > _SHOWN else ""
+    return ", ".join(objects[:_SHOWN]) + more
+
+
+def wanted_by(resolution: Resolution, source: Source) -> str:
+    """Return a line about who wants a package, and which versions of it."""
+    edges = resolution.edges_to(source)
+    wanted = sorted({f"{edge.dependant or 'you'} ({edge.request})" for edge in edges})
+    return f"{source} {resolution.packages[source].candidate} is wanted by {', '.join(wanted)}"
+
+
+def _check_families(resolution: Resolution, installed: Collection[Source]) -> None:
+    homes: dict[str, dict[tuple[str, str], list[Source]]] = defaultdict(lambda: defaultdict(list))
+    for source, chosen in resolution.packages.items():
+        family = chosen.package.metadata.family
+        if family:
+            homes[family][source.registry, source.repository.partition("/")[0]].append(source)
+    scattered = {family: places for family, places in sorted(homes.items()) if len(places) > 1}
+    if scattered:
+        raise _scattered(resolution, scattered, installed)
+
+
+def _scattered(
+    resolution: Resolution,
+    families: Mapping[str, Mapping[tuple[str, str], list[Source]]],
+    installed: Collection[Source],
+) -> ScatteredFamily:
+    found = [suggest_family_moves(resolution, list(places.values())) for places in families.values()]
+    moves = {source: move for family in found for source, move in family.items()}
+    return ScatteredFamily(
+        "; ".join(
+            f"the family {family} is spread over {len(places)} places" for family, places in families.items()
+        ),
+        why=[
+            *(
+                f"{'/'.join(place)}: {', '.join(map(str, members))}"
+                for places in families.values()
+                for place, members in sorted(places.items())
+            ),
+            "Crossplane lets members work together only within one registry and organisation",
+        ],
+        next=[
+            "take all members from one place",
+            *format_offer(resolution, moves, installed, "if they have moved to another"),
+        ],
+    )

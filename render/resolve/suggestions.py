@@ -1,0 +1,165 @@
+"""Which moves to offer where packages cannot be installed side by side, so that pasting them once is enough."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+
+from render.moves import Move, add_moves, format_moves
+from render.packages import Kind
+from render.references import PartialSource, Source
+from render.resolve.known_moves import known_direction, known_targets
+from render.resolve.model import Resolution
+from render.roots import Root
+from render.versions import Version
+
+IF_SUCCESSOR = "if one of them is the other's successor"
+# Of a family in more places than this, nobody can say where it went.
+_MOST_PLACES = 5
+
+
+def suggest_moves(resolution: Resolution, groups: Iterable[Collection[Source]]) -> dict[Source, Move]:
+    """Return moves that leave one package of each group, as far as its packages can take each other's place."""
+    left_behind: dict[Source, set[Source]] = defaultdict(set)
+    for group in groups:
+        for old, new in _directions(resolution, group):
+            left_behind[old].add(new)
+    moves = [
+        Move(old, _targets(resolution, old, successors)) for old, successors in sorted(left_behind.items())
+    ]
+    return add_moves({}, [*_family_moves(resolution, moves), *moves])
+
+
+def suggest_family_moves(resolution: Resolution, places: Collection[Sequence[Source]]) -> dict[Source, Move]:
+    """Return moves that bring the members of a family from older places to the newest, if it is clear which that is."""
+    newest = _newest(resolution, places) if len(places) <= _MOST_PLACES else None
+    if newest is None:
+        return {}
+    members = [member for place in places if place != newest for member in place]
+    return add_moves({}, [Move(member, (_beside(newest[0], member),)) for member in members])
+
+
+def format_offer(
+    resolution: Resolution, moves: Mapping[Source, Move], installed: Collection[Source], condition: str
+) -> list[str]:
+    """Return what to write on that condition: the moves, and what to ask for instead of packages that moved."""
+    if not moves:
+        return []
+    # A move of what nobody has and nobody needs would be refused.
+    known = _named_after(resolution, moves).union(installed)
+    declared = [move for move in moves.values() if move.source in known]
+    lines = (
+        [f"{condition}, say so in xplock.yaml:", *format_moves(declared)] if declared else [f"{condition}:"]
+    )
+    asked = {root.source for root in resolution.roots}
+    return lines + [
+        f"  {_asked_instead(root, moves[root.source].targets, asked)}"
+        for root in resolution.roots
+        if root.source in moves
+    ]
+
+
+def namesakes(resolution: Resolution, names: Mapping[Source, str]) -> dict[tuple[Kind, str], list[Source]]:
+    """Return the packages that would be one object, by the kind and name of each such object."""
+    groups: dict[tuple[Kind, str], list[Source]] = defaultdict(list)
+    for source, chosen in resolution.packages.items():
+        groups[chosen.kind, names[source]].append(source)
+    return {key: sources for key, sources in sorted(groups.items()) if len(sources) > 1}
+
+
+def older_first(resolution: Resolution, one: Source, other: Source) -> tuple[Source, Source]:
+    """Return what is known, or else guess, about which one was left behind: the one whose version is lower."""
+    known = known_direction(one, other)
+    if known:
+        return known
+    versions = [resolution.packages[source].candidate.version for source in (one, other)]
+    if versions[0] and versions[1] and versions[1] < versions[0]:
+        return other, one
+    return one, other
+
+
+def _directions(resolution: Resolution, group: Collection[Source]) -> Iterator[tuple[Source, Source]]:
+    """Yield each older package of a group with the newest one; a package cannot become one of another kind."""
+    kinds: dict[Kind, list[Source]] = defaultdict(list)
+    for source in sorted(group):
+        kinds[resolution.packages[source].kind].append(source)
+    for sources in kinds.values():
+        newest = reduce(lambda one, other: older_first(resolution, one, other)[1], sources)
+        yield from ((source, newest) for source in sources if source != newest)
+
+
+def _targets(resolution: Resolution, old: Source, successors: Collection[Source]) -> tuple[Source, ...]:
+    if any(known_direction(old, new) == (old, new) for new in successors):
+        kind = resolution.packages[old].kind
+        return known_targets(old, [s for s, chosen in resolution.packages.items() if chosen.kind is kind])
+    return tuple(sorted(successors))
+
+
+def _family_moves(resolution: Resolution, moves: Iterable[Move]) -> Iterator[Move]:
+    """Yield the moves of all members that have a counterpart where one of them goes: a family moves together."""
+    families: dict[tuple[str, str, str], list[Source]] = defaultdict(list)
+    for source, chosen in resolution.packages.items():
+        if family := chosen.package.metadata.family:
+            families[family, source.registry, source.parent].append(source)
+    for move in moves:
+        family = resolution.packages[move.source].package.metadata.family or ""
+        # Taken out, since the first member that moves says where the others go.
+        for member in families.pop((family, move.source.registry, move.source.parent), ()):
+            there = _beside(move.targets[0], member)
+            if there in resolution.packages or _is_known_to_move(member, there):
+                yield Move(member, (there,))
+
+
+def _newest(resolution: Resolution, places: Collection[Sequence[Source]]) -> Sequence[Source] | None:
+    for place in places:
+        others = [other for other in places if other != place]
+        if all(_is_older(resolution, other, place) for other in others):
+            return place
+    return None
+
+
+def _is_older(resolution: Resolution, ones: Sequence[Source], others: Sequence[Source]) -> bool:
+    if any(_is_known_to_move(one, others[0]) for one in ones):
+        return True
+    if any(_is_known_to_move(other, ones[0]) for other in others):
+        return False
+    # The members of a family are released together, so their versions can be compared.
+    highest, other_highest = _highest(resolution, ones), _highest(resolution, others)
+    return highest is not None and other_highest is not None and highest < other_highest
+
+
+def _is_known_to_move(member: Source, neighbour: Source) -> bool:
+    there = _beside(neighbour, member)
+    return known_direction(member, there) == (member, there)
+
+
+def _highest(resolution: Resolution, members: Iterable[Source]) -> Version | None:
+    versions = [resolution.packages[member].candidate.version for member in members]
+    return max((version for version in versions if version), default=None)
+
+
+def _beside(neighbour: Source, member: Source) -> Source:
+    return PartialSource(member.name).complete(neighbour)
+
+
+def _asked_instead(root: Root, targets: Sequence[Source], asked: Collection[Source]) -> str:
+    others = " and ".join(str(target) for target in targets if target not in asked)
+    return f"{f'ask for {others} instead of' if others else 'no longer ask for'} {root.source} ({root.place})"
+
+
+def _named_after(resolution: Resolution, moves: Mapping[Source, Move]) -> set[Source]:
+    """Return what is still depended on by name once these moves are made; packages that moved depend on nothing."""
+    named: set[Source] = set()
+    reached: set[Source] = set()
+    left = [target for root in resolution.roots for target in _ends(root.source, moves)]
+    while left:
+        source = left.pop()
+        if source not in reached and source in resolution.packages:
+            reached.add(source)
+            needs = [edge.source for edge in resolution.packages[source].dependencies]
+            named.update(needs)
+            left += [target for need in needs for target in _ends(need, moves)]
+    return named
+
+
+def _ends(source: Source, moves: Mapping[Source, Move]) -> tuple[Source, ...]:
+    return moves[source].targets if source in moves else (source,)
