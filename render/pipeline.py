@@ -1,4 +1,7 @@
-"""The stages, joined: from a folder to its lock. The file to read first."""
+"""The stages, joined: from a folder to its lock. The file to read first.
+
+From the lock to manifests it goes on in rendering.py: whoever renders needs nothing of what is imported here.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,18 +12,33 @@ from render.files import LOCK_FILE
 from render.inputs.projects import Inputs
 from render.limits import Limits
 from render.lock.closure import check_closure
-from render.lock.create import create_lock
+from render.lock.consent import check_handovers
+from render.lock.create import Surroundings, create_lock
 from render.lock.file import read_lock_bytes
 from render.lock.findings import DoubledLock
+from render.lock.leaving import stale_bounds, warn_of_stale_names, was_guarded
 from render.lock.merge import merge_sides
 from render.lock.model import Lock
-from render.lock.naming import name_objects
+from render.lock.moving import require_crossplane_version
+from render.lock.neighbours import NOBODY, Neighbours
 from render.lock.parse import ConflictedLock, parse_lock
+from render.lock.provided import (
+    compare_provided,
+    refuse_drops,
+    refuse_provided,
+    require_provided,
+    tell_takeovers,
+)
+from render.lock.rivals import check_rivals
+from render.lock.settling import settle
 from render.lock.staleness import compare_inputs
+from render.lock.unclaimed import count_unclaimed
 from render.lock.update import kept_candidates, parse_upgrade, pinned_digests
+from render.lock.users import other_packages
+from render.references import Source
 from render.resolve.model import Catalog, Wanted
 from render.resolve.notes import notes
-from render.resolve.resolve import resolve
+from render.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +49,8 @@ class LockOptions:
     upgrade: Sequence[str] = ()
     upgrade_everything: bool = False
     allow_lower: bool = False
+    # Whether a package may leave of which nobody can tell any more what it installed.
+    accept_unknown_objects: bool = False
 
     @property
     def upgrades(self) -> bool:
@@ -57,32 +77,73 @@ class CurrentLock:
 
 
 def update_lock(
-    inputs: Inputs, current: Lock, catalog: Catalog, limits: Limits, options: LockOptions
+    inputs: Inputs,
+    current: Lock,
+    catalog: Catalog,
+    limits: Limits,
+    options: LockOptions,
+    around: Neighbours = NOBODY,
 ) -> LockUpdate:
     """Pin everything the project needs, keeping current pins that still fit."""
+    settings = inputs.settings
+    around = around.after_moves(settings.moves, current).leaving_out(_own_sources(inputs, current))
+    refuse_provided(inputs.roots, settings.moves, current, around)
+    wanted = _wanted(inputs, current, options, around)
+    # A guard that is switched off is still on in the cluster: what leaves with this lock would be left behind there.
+    guard = settings.guard or was_guarded(current)
+    settled = settle(wanted, current, settings.moves, catalog, limits, guard=guard, around=around)
+    told = [*notes(settled.resolution), *settled.notes]
+    told += warn_of_stale_names(current, settings.crossplane_version)
+    told += check_handovers(
+        settled, current, catalog, around.provided, accept_unknown=options.accept_unknown_objects
+    )
+    told += check_rivals(settled, (*around.used, *around.users), catalog)
+    made = create_lock(settled, inputs.record, _surroundings(current, settings, around))
+    lock, unclaimed = count_unclaimed(made, settled.resolution, catalog)
+    require_crossplane_version(lock, settings)
+    require_provided(lock, around)
+    refuse_drops(current, lock, around)
+    return LockUpdate(lock, (*told, *unclaimed, *tell_takeovers(current, lock, around)))
+
+
+def _own_sources(inputs: Inputs, current: Lock) -> set[Source]:
+    return {*current.packages, *(root.source for root in inputs.roots)}
+
+
+def _wanted(inputs: Inputs, current: Lock, options: LockOptions, around: Neighbours) -> Wanted:
     upgrade = parse_upgrade(options.upgrade, current, everything=options.upgrade_everything)
     kept, released = kept_candidates(current, upgrade)
-    wanted = Wanted(
+    return Wanted(
         roots=inputs.roots,
         preferred=kept,
         pinned=pinned_digests(current, kept),
         released=released,
         asked={source: request for source, request in upgrade.packages.items() if request},
+        bounds=tuple(stale_bounds(current, other_packages(around.users))),
+        provided=around.candidates,
+        providers=around.folders,
         crossplane=inputs.settings.crossplane_version,
         follow_families=inputs.settings.families == "follow",
         complete_partial=inputs.settings.partial_dependencies == "complete",
         allow_lower=options.allow_lower,
     )
-    resolution = resolve(wanted, catalog, limits)
-    names = name_objects(
-        resolution, {source: package.object_name for source, package in current.packages.items()}
+
+
+def _surroundings(current: Lock, settings: Settings, around: Neighbours) -> Surroundings:
+    return Surroundings(
+        before=current,
+        settings=settings,
+        provided=around.provided,
+        switched_off=around.deactivated,
+        users=[lock for _, lock in around.users],
     )
-    return LockUpdate(create_lock(resolution, names, inputs.record), notes(resolution))
 
 
-def is_current(lock: Lock, inputs: Inputs) -> bool:
+def is_current(lock: Lock, inputs: Inputs, around: Neighbours = NOBODY) -> bool:
     """Tell whether a lock still answers what a folder asks for; then there is nothing to resolve."""
-    return not compare_inputs(lock, inputs.record) and not check_closure(lock)
+    if compare_inputs(lock, inputs.record) or check_closure(lock):
+        return False
+    return not compare_provided(lock, around.after_moves(inputs.settings.moves, lock))
 
 
 def read_current(folder: Path, limits: Limits, *, new: bool) -> CurrentLock:
@@ -106,7 +167,7 @@ class LostLock(InvalidInput):
 
 def _check_never_locked(folder: Path, limits: Limits) -> None:
     # GitPython is for those who need it.
-    from render.git import has_at_head
+    from render.git.revisions import has_at_head
 
     if has_at_head(folder, LOCK_FILE, limits=limits):
         raise LostLock(

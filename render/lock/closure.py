@@ -1,68 +1,82 @@
 """Whether a lock holds together: everything that is needed is there, and suits everyone who needs it."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 
 from render.constraints import Constraint, parse_constraint
-from render.lock.model import Lock, LockedDependency, LockedPackage
-from render.references import PartialSource, Source, parse_dependency_source
+from render.lock.detaching import check_detaching
+from render.lock.lives import check_lives
+from render.lock.model import Lock, LockedDependency, LockedPackage, State
+from render.lock.serving import Serving, Target
+from render.references import Source
+from render.values import dataclass, field
 from render.versions import InvalidVersion, Version, parse_version
 
 
 def check_closure(lock: Lock) -> list[str]:
     """Return everything that a lock contradicts itself in; both sides are named."""
-    graph = _Graph(lock.packages)
+    graph = _Graph(lock, Serving(lock))
     problems = list(graph.walk())
     for package in lock.in_order():
         problems += _check_required_by(package, graph.dependants[package.source])
-    return problems + _check_reachable(lock, graph) + _check_cycle(graph)
+    problems += _check_reachable(lock, graph) + _check_cycle(graph) + check_lives(lock)
+    # What is missing or wrong is told first; of a lock in such a state nobody asks who is detached.
+    return problems or check_detaching(lock)
+
+
+def unmet_dependencies(lock: Lock) -> list[str]:
+    """Return which dependencies nothing answers, or something that does not suit; both sides are named."""
+    return list(_Graph(lock, Serving(lock)).walk())
+
+
+def installed_version(package: Target) -> Version | None:
+    """Return the version of what is installed, as Crossplane reads it."""
+    try:
+        return parse_version(package.version_tag) if package.version_tag else None
+    except InvalidVersion:
+        return None
 
 
 @dataclass(slots=True)
 class _Graph:
     """Who needs whom, as the dependencies of the packages say it."""
 
-    packages: Mapping[Source, LockedPackage]
+    lock: Lock
+    serving: Serving
     dependants: dict[Source, set[str]] = field(default_factory=dict)
     needs: dict[Source, list[Source]] = field(default_factory=dict)
     constraints: dict[str, Constraint] = field(default_factory=dict)
-    sources: dict[str, Source | PartialSource] = field(default_factory=dict)
     versions: dict[Source, Version | None] = field(default_factory=dict)
 
     def walk(self) -> Iterator[str]:
         """Follow every dependency; yield those that are not met."""
-        self.dependants = {source: set() for source in self.packages}
-        for package in sorted(self.packages.values(), key=lambda package: str(package.source)):
+        self.dependants = {source: set() for source in self.lock.packages}
+        for package in self.lock.in_order():
             self.needs[package.source] = []
             for dependency in package.dependencies:
                 yield from self._follow(package, dependency)
 
     def _follow(self, package: LockedPackage, dependency: LockedDependency) -> Iterator[str]:
-        source = self._complete(dependency.package, package.source)
-        found = self.packages.get(source)
-        if found is None:
-            yield f"{_named(package)} needs {source} ({dependency.constraints}), which is not in the lock"
+        named = self.serving.source(package.source, dependency)
+        if not self.serving.answers(package.source, dependency):
+            yield f"{_named(package)} needs {named} ({dependency.constraints}), which is not in the lock"
             return
-        self.needs[package.source].append(source)
-        self.dependants[source].add(str(package.source))
-        if not self._accepts(dependency.constraints, found):
-            yield f"{_named(package)} accepts {dependency.constraints} of {source}; locked is {found.version}"
+        for found in self.serving.targets(package.source, dependency):
+            if found.source in self.lock.packages:
+                self.needs[package.source].append(found.source)
+                self.dependants[found.source].add(str(package.source))
+            if not self._accepts(dependency.constraints, found):
+                served = "" if found.source == named else f", served by {found.source}"
+                yield f"{_named(package)} accepts {dependency.constraints} of {named}{served}; {_there(found)}"
 
-    def _complete(self, text: str, dependant: Source) -> Source:
-        if text not in self.sources:
-            self.sources[text] = parse_dependency_source(text)
-        source = self.sources[text]
-        return source.complete(dependant) if isinstance(source, PartialSource) else source
-
-    def _accepts(self, text: str, found: LockedPackage) -> bool:
+    def _accepts(self, text: str, found: Target) -> bool:
         if text not in self.constraints:
             self.constraints[text] = parse_constraint(text)
         constraint = self.constraints[text]
         if constraint.digest is not None:
             return found.digest == constraint.digest
         if found.source not in self.versions:
-            self.versions[found.source] = _version(found)
+            self.versions[found.source] = installed_version(found)
         version = self.versions[found.source]
         return version is not None and constraint.accepts(version)
 
@@ -76,7 +90,8 @@ def _check_required_by(package: LockedPackage, dependants: set[str]) -> Iterator
 
 
 def _check_reachable(lock: Lock, graph: _Graph) -> list[str]:
-    waiting = [package.source for package in lock.packages.values() if package.root is not None]
+    packages = lock.packages.values()
+    waiting = [p.source for p in packages if p.root is not None or p.state is State.ORPHANED]
     reached = set(waiting)
     while waiting:
         fresh = [source for source in graph.needs[waiting.pop()] if source not in reached]
@@ -96,11 +111,10 @@ def _check_cycle(graph: _Graph) -> list[str]:
     return []
 
 
-def _version(package: LockedPackage) -> Version | None:
-    try:
-        return parse_version(package.version_tag) if package.version_tag else None
-    except InvalidVersion:
-        return None
+def _there(found: Target) -> str:
+    if isinstance(found, LockedPackage):
+        return f"locked is {found.version}"
+    return f"{found.folder} provides {found.version}"
 
 
 def _named(package: LockedPackage) -> str:

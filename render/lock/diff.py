@@ -1,21 +1,18 @@
-"""What differs between two locks, or between a lock and the one in a cluster."""
+"""What differs between two locks."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from render.lock.live import LiveLock
-from render.lock.model import Lock, LockedPackage
+from render.lock.carrying import pin_places
+from render.lock.model import KeptPin, Lock, LockedPackage, Provided, State
+from render.lock.pairing import known_as, pair_packages
+from render.lock.serving import Target
 from render.lock.staleness import compare_inputs
-from render.names import revision_name
-from render.versions import Version
 
 # What can differ about a package: one text, or a list of them.
 Aspects: TypeAlias = Mapping[str, tuple[str, ...]]
-
-# From this version on a revision's name also depends on how often its package was edited.
-_UNPREDICTABLE_NAMES = (2, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +21,8 @@ class DiffedPackage:
 
     source: str
     aspects: Aspects
+    # Why the other does not have it, where that is not plain.
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,10 @@ class ChangedPackage:
 
     source: str
     changes: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
+    # The version after, and of a package that has moved its source before and the strategy.
+    version: str = ""
+    moved_from: str = ""
+    strategy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,8 @@ class LockDiff:
     removed: tuple[DiffedPackage, ...] = ()
     changed: tuple[ChangedPackage, ...] = ()
     inputs: tuple[str, ...] = ()
+    # What looks like a difference and is none.
+    explained: tuple[str, ...] = ()
 
     @property
     def equal(self) -> bool:
@@ -51,74 +56,128 @@ class LockDiff:
 
 def diff_locks(old: Lock, new: Lock) -> LockDiff:
     """Compare two locks."""
-    before, after = ({str(p.source): _aspects(p) for p in lock.packages.values()} for lock in (old, new))
-    return _diff(before, after, tuple(compare_inputs(old, new.inputs)))
-
-
-def diff_live(lock: Lock, live: LiveLock, crossplane: Version | None) -> LockDiff:
-    """Compare a cluster's Lock (before) with ours (after), in what can be known of both."""
-    named = crossplane is not None and crossplane.precedence[:2] < _UNPREDICTABLE_NAMES
-    before: dict[str, dict[str, tuple[str, ...]]] = {}
-    for entry in live.packages:
-        # A source that stands there twice stops Crossplane; here it shows as two versions.
-        known = before.setdefault(entry.source, {})
-        found = {"version": (entry.version,), "dependencies": entry.dependencies, "revision": (entry.name,)}
-        before[entry.source] = {
-            key: known.get(key, ()) + found[key] for key in found if named or key != "revision"
-        }
-    after = {str(package.source): _live_aspects(package, named=named) for package in lock.packages.values()}
-    return _diff(before, after, ())
-
-
-def _diff(before: Mapping[str, Aspects], after: Mapping[str, Aspects], inputs: tuple[str, ...]) -> LockDiff:
+    pairs = pair_packages(_everything(old), _everything(new))
+    both = [(before, after) for before, after in pairs if before and after]
     return LockDiff(
-        added=tuple(DiffedPackage(source, after[source]) for source in sorted(after.keys() - before.keys())),
-        removed=tuple(
-            DiffedPackage(source, before[source]) for source in sorted(before.keys() - after.keys())
-        ),
-        changed=tuple(
-            ChangedPackage(source, _changes(before[source], after[source]))
-            for source in sorted(before.keys() & after.keys())
-            if before[source] != after[source]
-        ),
-        inputs=inputs,
+        added=tuple(_diffed(after) for before, after in pairs if after and not before),
+        removed=tuple(_diffed(before) for before, after in pairs if before and not after),
+        changed=tuple(_changed(*pair) for pair in both if _identity(pair[0]) != _identity(pair[1])),
+        inputs=tuple(compare_inputs(old, new.inputs)),
     )
 
 
-def _changes(old: Aspects, new: Aspects) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+def find_differences(old: Aspects, new: Aspects) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return the aspects in which two packages differ."""
     names = [*new, *[name for name in old if name not in new]]
     pairs = {name: (old.get(name, ()), new.get(name, ())) for name in names}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def _aspects(package: LockedPackage) -> Aspects:
-    aspects = {
+def format_dependencies(package: LockedPackage) -> tuple[str, ...]:
+    """Return a line for every dependency, as a cluster's Lock has it."""
+    return tuple(sorted(f"{item.package} {item.constraints}" for item in package.dependencies))
+
+
+def _everything(lock: Lock) -> list[Target]:
+    return [*lock.installed(), *lock.provided.values()]
+
+
+def _identity(package: Target) -> tuple[str, Aspects]:
+    return str(known_as(package)), _aspects(package)
+
+
+def _diffed(package: Target) -> DiffedPackage:
+    return DiffedPackage(*_identity(package))
+
+
+def _changed(old: Target, new: Target) -> ChangedPackage:
+    (before, old_aspects), (after, new_aspects) = _identity(old), _identity(new)
+    # What is switched off went nowhere.
+    moved = before != after and not _is_off(new)
+    return ChangedPackage(
+        after,
+        find_differences(old_aspects, new_aspects),
+        new.version,
+        before if moved else "",
+        _strategy(old, new) if moved else "",
+    )
+
+
+def _is_off(package: Target) -> bool:
+    return isinstance(package, LockedPackage) and package.state is State.DEACTIVATED
+
+
+def _strategy(old: Target, new: Target) -> str:
+    """Return how one package took the object of another, if that is known."""
+    records = new.replaces if isinstance(new, LockedPackage) else ()
+    return next((one.strategy for one in records if one.source in (old.source, old.cluster_source)), "")
+
+
+def _aspects(package: Target) -> Aspects:
+    aspects = _provided_aspects(package) if isinstance(package, Provided) else _locked_aspects(package)
+    return {name: lines for name, lines in aspects.items() if lines}
+
+
+def _provided_aspects(package: Provided) -> Aspects:
+    return {
+        **_common_aspects(package),
+        "providedBy": (package.folder,),
+        "replaces": _texts(package.replaces),
+        "detached": (f"in {package.folder}",) if package.detached else (),
+    }
+
+
+def _locked_aspects(package: LockedPackage) -> Aspects:
+    return {
+        **_common_aspects(package),
+        # What most packages are is not worth a word.
+        "state": () if package.state is State.WANTED else (str(package.state),),
+        "released": ("yes",) if package.released else (),
+        "root": _optional(package.root),
+        "requiredBy": tuple(sorted(package.required_by)),
+        "replaces": tuple(
+            f"{one.source} by {one.strategy}, consent: {one.consent}" for one in package.replaces
+        ),
+        "replacedBy": _texts(package.replaced_by),
+        "detached": package.detached,
+        "staleEntry": package.stale_entry,
+        "dependencies": format_dependencies(package),
+        "objects": tuple(f"{count} {kind}" for kind, count in sorted(package.objects.items())),
+        "objectsDigest": _optional(package.objects_digest or None),
+        "groups": package.groups,
+        "family": _optional(package.family),
+        "crossplane": _optional(package.crossplane),
+        "fields": _fields(package.fields),
+        "overrides": _fields(package.overrides),
+        "keptPins": tuple(_pin(package, pin) for pin in package.kept_pins),
+    }
+
+
+def _common_aspects(package: Target) -> Aspects:
+    return {
         "version": (package.version,),
         "tag": _optional(package.tag),
         "digest": (package.digest,),
         "kind": (str(package.kind),),
         "object": (package.object_name,),
-        "root": _optional(package.root),
-        "requiredBy": tuple(sorted(package.required_by)),
-        "dependencies": _dependencies(package),
-        "objects": tuple(f"{count} {kind}" for kind, count in sorted(package.objects.items())),
-        "objectsDigest": _optional(package.objects_digest or None),
-        "family": _optional(package.family),
-        "crossplane": _optional(package.crossplane),
-        "fields": tuple(
-            f"{key}: {json.dumps(package.fields[key], sort_keys=True)}" for key in sorted(package.fields)
-        ),
+        "installedAs": _texts([package.installed_as] if package.installed_as else []),
     }
-    return {name: lines for name, lines in aspects.items() if lines}
 
 
-def _live_aspects(package: LockedPackage, *, named: bool) -> Aspects:
-    revision = {"revision": (revision_name(package.object_name, package.digest),)} if named else {}
-    return {"version": (package.version,), "dependencies": _dependencies(package), **revision}
+def _pin(package: LockedPackage, pin: KeptPin) -> str:
+    """Return what a pin stands for and, where that is elsewhere, what it leads to."""
+    named, place = pin_places(package, pin)
+    return (
+        f"{named}:{pin.tag}@{pin.digest}" if named == place else f"{named}:{pin.tag} at {place}@{pin.digest}"
+    )
 
 
-def _dependencies(package: LockedPackage) -> tuple[str, ...]:
-    return tuple(sorted(f"{item.package} {item.constraints}" for item in package.dependencies))
+def _fields(fields: Mapping[str, object]) -> tuple[str, ...]:
+    return tuple(f"{key}: {json.dumps(fields[key], sort_keys=True)}" for key in sorted(fields))
+
+
+def _texts(values: Iterable[object]) -> tuple[str, ...]:
+    return tuple(map(str, values))
 
 
 def _optional(text: str | None) -> tuple[str, ...]:

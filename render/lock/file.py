@@ -13,8 +13,8 @@ from render.lock.model import FORMAT_REVISION, FORMAT_VERSION, Lock
 from render.lock.parse import UnsupportedLock, parse_lock
 
 # At the start of a line there are only the keys of a document itself.
-_FORMAT = re.compile(rb"^(version|revision): *([0-9]{1,9})\s*$", re.MULTILINE)
-_LEFTOVER = re.compile(r"\.[0-9a-f]{16}")
+_FORMAT = rb"(?m)^(version|revision): *([0-9]{1,9})\s*$"
+_LEFTOVER = r"\.[0-9a-f]{16}"
 _LEFTOVER_SECONDS = 60
 _DEFAULTS = Limits()
 _SUPPORTED = {b"version": FORMAT_VERSION, b"revision": FORMAT_REVISION}
@@ -62,7 +62,7 @@ def write_lock(folder: Path, text: str, *, limits: Limits = _DEFAULTS) -> bool:
 
 
 def _keep_what_is_newer(old: bytes, path: Path) -> None:
-    for key, digits in _FORMAT.findall(old):
+    for key, digits in re.findall(_FORMAT, old):
         if int(digits) > _SUPPORTED[key]:
             raise UnsupportedLock(str(path), int(digits)) if key == b"version" else NewerRevision(int(digits))
 
@@ -71,5 +71,6 @@ def _sweep(folder: Path) -> None:
     """Remove what killed runs left beside the lock; whoever writes right now needs less than a minute."""
     for path in folder.glob(f".{LOCK_FILE}.*"):
         with suppress(OSError):
-            if _LEFTOVER.fullmatch(path.suffix) and time.time() - path.lstat().st_mtime > _LEFTOVER_SECONDS:
+            old = time.time() - path.lstat().st_mtime > _LEFTOVER_SECONDS
+            if old and re.fullmatch(_LEFTOVER, path.suffix):
                 path.unlink()

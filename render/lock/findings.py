@@ -1,16 +1,17 @@
 """A parsed document, read field by field; every problem knows its place, and all are reported at once."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from render.documents import Place, find_lines, type_name
 from render.errors import InvalidInput, RenderError
 from render.limits import Limits
+from render.values import dataclass, field
 
 T = TypeVar("T")
 
 _SHOWN_PROBLEMS = 50
+_MOST_BITS = 64
 
 
 class InvalidLock(InvalidInput):
@@ -44,9 +45,16 @@ class Findings:
     doubled: int = 0
     # Of texts that recur: what a parser thinks is wrong with them, or nothing.
     judged: dict[tuple[Callable[[str], object], str], str] = field(default_factory=dict)
+    # And what a parser makes of them.
+    parsed: dict[tuple[Callable[[str], object], str], Any] = field(default_factory=dict)
 
     def complain(self, place: Place, problem: str) -> None:
         self.problems.append((place, problem))
+
+    def complain_doubled(self, place: Place, source: object) -> None:
+        """Complain about a package that stands there twice, as Git may leave it."""
+        self.complain(place, f"{source} stands here a second time")
+        self.doubled += 1
 
     def described(self, data: bytes, names: Sequence[str], lines: Sequence[int] = ()) -> list[str]:
         """Return the problems in the order of their lines; `lines` are those of the file this text was cut from."""
@@ -89,7 +97,10 @@ class Node:
 
     def text(self, key: str) -> str | None:
         """Return a text that must be there."""
-        if self._value.get(key) is None:
+        value = self._value.get(key)
+        if isinstance(value, str):
+            return value
+        if value is None:
             self.complain(f"{key} is missing")
             return None
         return self.optional(key)
@@ -101,12 +112,12 @@ class Node:
         self.complain(f"expected text, found {describe(value)}", key)
         return None
 
-    def parsed(self, key: str, parse: Callable[[str], T], text: str | None) -> T | None:
+    def parsed(self, key: str, parse: Callable[[str], T], text: str | None, *way: int) -> T | None:
         """Return what a text says, or complain with the parser's own words."""
         try:
             return None if text is None else parse(text)
         except RenderError as error:
-            self.complain("; ".join([error.what, *error.why]), key)
+            self.complain("; ".join([error.what, *error.why]), key, *way)
             return None
 
     def check(self, key: str, parse: Callable[[str], object], text: str | None) -> None:
@@ -114,10 +125,40 @@ class Node:
         if text is None:
             return
         judged = self.findings.judged
-        if (parse, text) not in judged:
-            judged[parse, text] = _judge(parse, text)
-        if judged[parse, text]:
-            self.complain(judged[parse, text], key)
+        problem = judged.get((parse, text))
+        if problem is None:
+            problem = judged[parse, text] = _judge(parse, text)
+        if problem:
+            self.complain(problem, key)
+
+    def remembered(self, key: str, parse: Callable[[str], T], text: str | None, *way: int) -> T | None:
+        """Return what a text says, or complain; the same text is parsed once."""
+        if text is None:
+            return None
+        known = self.findings.parsed
+        if (parse, text) not in known:
+            known[parse, text] = self.parsed(key, parse, text, *way)
+        elif known[parse, text] is None:
+            self.parsed(key, parse, text, *way)
+        found: T | None = known[parse, text]
+        return found
+
+    def flag(self, key: str) -> bool:
+        """Return whether something holds; what is not said does not."""
+        value = self._value.get(key)
+        if value is not None and value is not True:
+            self.complain(f"expected true or nothing, found {describe(value)}", key)
+        return value is True
+
+    def texts(self, key: str) -> list[str]:
+        """Return a list of texts that need not be there."""
+        found = []
+        for i, item in enumerate(self.items(key)):
+            if isinstance(item, str):
+                found.append(item)
+            else:
+                self.complain(f"expected text, found {describe(item)}", key, i)
+        return found
 
     def mapping(self, key: str, *, required: bool = False) -> dict[str, Any]:
         value = self._value.get(key)
@@ -133,12 +174,10 @@ class Node:
         self.complain(f"expected a list, found {describe(value)}", key)
         return []
 
-    def nodes(self, key: str) -> "list[Node]":
-        """Return the mappings of a list that must be there, be it empty."""
-        place = (*self.place, key)
-        return [
-            Node(item, (*place, i), self.findings) for i, item in enumerate(self.items(key, required=True))
-        ]
+    def nodes(self, key: str, *, required: bool = True) -> "list[Node]":
+        """Return the mappings of a list."""
+        items, place, findings = self.items(key, required=required), self.place, self.findings
+        return [Node(item, (*place, key, i), findings) for i, item in enumerate(items)]
 
 
 def describe(value: Any) -> str:
@@ -147,6 +186,9 @@ def describe(value: Any) -> str:
         return "nothing"
     if isinstance(value, str):
         return f'the text "{value}"'
+    # Python refuses to write a number of thousands of digits.
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return "a number that is too large"
     return type_name(value) if isinstance(value, dict | list) else str(value)
 
 

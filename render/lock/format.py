@@ -4,8 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from render.errors import RenderError
-from render.lock.model import FORMAT_REVISION, FORMAT_VERSION, Lock, LockedDependency, LockedPackage
+from render.lock.model import (
+    FORMAT_REVISION,
+    FORMAT_VERSION,
+    KeptPin,
+    Lock,
+    LockedDependency,
+    LockedPackage,
+    Provided,
+    Replaced,
+    State,
+)
 from render.names import revision_name
+from render.references import Source
 from render.yaml_text import format_document
 
 HEADER = "# Written by xplock. Edit what you ask for, not this file, and run `xplock lock`.\n"
@@ -41,7 +52,8 @@ def format_lock(lock: Lock) -> str:
 
 
 def _lock_document(lock: Lock) -> dict[str, Any]:
-    packages = [_lock_entry(package) for package in lock.in_order()]
+    # As the cluster knows them: a package that becomes an alias stays where it is.
+    packages = sorted(map(_lock_entry, lock.packages.values()), key=lambda entry: str(entry["source"]))
     return {"apiVersion": LOCK_API, "kind": "Lock", "metadata": METADATA, "packages": packages}
 
 
@@ -50,7 +62,8 @@ def _lock_entry(package: LockedPackage) -> dict[str, Any]:
         "apiVersion": PACKAGE_API,
         "kind": package.kind,
         "name": revision_name(package.object_name, package.digest),
-        "source": str(package.source),
+        # What the cluster will hold: of an alias, the source that its object names.
+        "source": str(package.cluster_source),
         "version": package.version,
         "dependencies": [_dependency_entry(dependency) for dependency in package.dependencies],
     }
@@ -76,26 +89,95 @@ def _details_document(lock: Lock) -> dict[str, Any]:
         "version": FORMAT_VERSION,
         "revision": FORMAT_REVISION,
         "inputs": dict(sorted(lock.inputs.items())),
+        **_listed(
+            "deactivated", [_deactivated_entry(lock.deactivated[s]) for s in _in_order(lock.deactivated)]
+        ),
+        **_listed("provided", [_provided_entry(lock.provided[s]) for s in _in_order(lock.provided)]),
+        # Always there and always last: the first document tells which packages a file that was cut short has lost.
         "packages": [_details_entry(package) for package in lock.in_order()],
     }
+
+
+def _listed(key: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    return {key: entries} if entries else {}
+
+
+def _in_order(packages: Mapping[Source, object]) -> list[Source]:
+    return sorted(packages, key=str)
+
+
+def _deactivated_entry(package: LockedPackage) -> dict[str, Any]:
+    """Return everything about a package that the first document does not hold: the cluster's Lock has no entry for it."""
+    details = _details_entry(package)
+    return {
+        "source": details.pop("source"),
+        "kind": package.kind,
+        "version": package.version,
+        "replacedBy": [str(source) for source in sorted(package.replaced_by)],
+        **details,
+    }
+
+
+def _provided_entry(package: Provided) -> dict[str, Any]:
+    entry = {
+        "source": str(package.source),
+        "folder": package.folder,
+        "kind": package.kind,
+        "version": package.version,
+        "object": package.object_name,
+        "tag": package.tag,
+        "detached": package.detached or None,
+        "installedAs": _optional(package.installed_as),
+        "replaces": [str(source) for source in package.replaces] or None,
+        "digest": package.digest,
+    }
+    return {key: value for key, value in entry.items() if value is not None}
 
 
 def _details_entry(package: LockedPackage) -> dict[str, Any]:
     entry = {
         "source": str(package.source),
+        "installedAs": _optional(package.installed_as),
         "object": package.object_name,
+        "state": package.state if package.state is State.ORPHANED else None,
+        "released": package.released or None,
         "tag": package.tag,
         "root": package.root,
         "requiredBy": sorted(package.required_by) or None,
+        "replaces": [_replaced_entry(replaced) for replaced in package.replaces] or None,
+        "detached": list(package.detached) or None,
+        "staleEntry": list(package.stale_entry) or None,
         "objects": dict(sorted(package.objects.items())) or None,
         "objectsDigest": package.objects_digest or None,
+        "unclaimed": dict(sorted(package.unclaimed.items())) or None,
+        "groups": list(package.groups) or None,
         "family": package.family,
         "crossplane": package.crossplane,
         "fields": _sorted(package.fields) or None,
+        "overrides": _sorted(package.overrides) or None,
+        "keptPins": [_pin_entry(pin) for pin in package.kept_pins] or None,
         # Always there and always last: of a file that was cut short, no block is whole by chance.
         "digest": package.digest,
     }
     return {key: value for key, value in entry.items() if value is not None}
+
+
+def _replaced_entry(replaced: Replaced) -> dict[str, Any]:
+    return {"source": str(replaced.source), "strategy": replaced.strategy, "consent": replaced.consent}
+
+
+def _pin_entry(pin: KeptPin) -> dict[str, Any]:
+    entry = {
+        "tag": pin.tag,
+        "source": _optional(pin.source),
+        "installedAs": _optional(pin.installed_as),
+        "digest": pin.digest,
+    }
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def _optional(source: Source | None) -> str | None:
+    return None if source is None else str(source)
 
 
 def _sorted(value: Any) -> Any:

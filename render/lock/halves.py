@@ -1,46 +1,40 @@
 """The two documents of a lock, each read by itself."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from render.constraints import parse_constraint
 from render.limits import LimitExceeded
+from render.lock.details import (
+    read_deactivated,
+    read_kind,
+    read_package,
+    read_provided,
+    read_source,
+    read_version,
+)
 from render.lock.findings import Findings, Node, describe
 from render.lock.format import DETAILS_API, LOCK_API, METADATA, PACKAGE_API
-from render.lock.model import FORMAT_REVISION, FORMAT_VERSION, LockedDependency
+from render.lock.model import FORMAT_REVISION, FORMAT_VERSION, LockedDependency, LockedPackage, Provided
 from render.packages import Kind
-from render.references import (
-    Digest,
-    Source,
-    is_digest,
-    is_tag,
-    parse_dependency_source,
-    parse_digest,
-    parse_source,
-)
+from render.references import Source, is_digest, parse_dependency_source
+from render.values import dataclass
 
 _LOCK_FIELDS = frozenset({"apiVersion", "kind", "metadata", "packages"})
-_DETAILS_FIELDS = _LOCK_FIELDS | {"version", "revision", "inputs"}
+_DETAILS_FIELDS = _LOCK_FIELDS | {"version", "revision", "inputs", "deactivated", "provided"}
 _ENTRY_FIELDS = frozenset({"apiVersion", "kind", "name", "source", "version", "dependencies"})
 _DEPENDENCY_FIELDS = frozenset({"package", "constraints", "apiVersion", "kind", "type"})
-_PACKAGE_FIELDS = frozenset(
-    {"source", "object", "tag", "root", "requiredBy", "objects", "objectsDigest"}
-    | {"family", "crossplane", "fields", "digest"}
-)
 _KINDS = frozenset(Kind)
 _ANY_KIND = " or ".join(Kind)
 _NO_SOURCE = Source("", "")
-# Kubernetes: the name of an object is a DNS subdomain.
-_LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_OBJECT_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
+_HIGHEST_REVISION = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class LockEntry:
     """What the first document says of a package."""
 
+    # As the cluster knows it; both documents are joined by that.
     source: Source
     kind: Kind
     name: str
@@ -51,20 +45,15 @@ class LockEntry:
 
 @dataclass(frozen=True, slots=True)
 class DetailsEntry:
-    """What the second document says of a package."""
+    """What the second document says of a package; its version, kind and dependencies are missing."""
 
-    source: Source
-    digest: Digest
-    object_name: str
-    tag: str | None
-    root: str | None
-    required_by: tuple[str, ...]
-    objects: Mapping[str, int]
-    objects_digest: str
-    family: str | None
-    crossplane: str | None
-    fields: Mapping[str, object]
+    package: LockedPackage
     index: int
+
+    @property
+    def source(self) -> Source:
+        """The source by which the cluster knows it."""
+        return self.package.cluster_source
 
 
 E = TypeVar("E", LockEntry, DetailsEntry)
@@ -80,6 +69,8 @@ class Halves:
     revision: int
     # Every source that a document names, also those whose package has a problem.
     named: tuple[frozenset[Source], frozenset[Source]]
+    deactivated: tuple[LockedPackage, ...] = ()
+    provided: tuple[Provided, ...] = ()
 
 
 def read_halves(first: Any, second: Any, findings: Findings) -> Halves:
@@ -91,7 +82,15 @@ def read_halves(first: Any, second: Any, findings: Findings) -> Halves:
     _read_head(details, DETAILS_API, "LockDetails", _DETAILS_FIELDS)
     entries, in_lock = _read_packages(lock, _read_entry, findings)
     more, in_details = _read_packages(details, _read_details, findings)
-    return Halves(entries, more, _read_inputs(details), revision, (in_lock, in_details))
+    return Halves(
+        entries,
+        more,
+        _read_inputs(details),
+        revision,
+        (in_lock, in_details),
+        tuple(read_deactivated(node) for node in _nodes(details, "deactivated", required=False)),
+        tuple(read_provided(node) for node in _nodes(details, "provided", required=False)),
+    )
 
 
 def _read_revision(details: Node) -> int:
@@ -100,7 +99,7 @@ def _read_revision(details: Node) -> int:
         details.complain(
             f"expected {FORMAT_VERSION}, which is supported; found {describe(version)}", "version"
         )
-    if type(revision) is int and revision >= 0:
+    if type(revision) is int and 0 <= revision <= _HIGHEST_REVISION:
         return revision
     details.complain(f"expected a whole number from 0 on; found {describe(revision)}", "revision")
     return FORMAT_REVISION
@@ -123,47 +122,41 @@ def _read_inputs(details: Node) -> dict[str, str]:
 
 
 def _read_packages(
-    document: Node, read: Callable[[Node, Source], E], findings: Findings
+    document: Node, read: Callable[[Node], E], findings: Findings
 ) -> tuple[tuple[E, ...], frozenset[Source]]:
-    nodes, limits = document.nodes("packages"), findings.limits
-    if len(nodes) > limits.packages:
-        raise LimitExceeded("a lock holds too many packages", "packages", limits, found=f"{len(nodes):,}")
     found: list[E] = []
     named: set[Source] = set()
-    for node in nodes:
+    for node in _nodes(document, "packages"):
         problems = len(findings.problems)
-        value = read(node, _read_source(node))
+        value = read(node)
         named.add(value.source)
         if len(findings.problems) == problems:
             found.append(value)
     return tuple(found), frozenset(named - {_NO_SOURCE})
 
 
-def _read_source(node: Node) -> Source:
-    text = node.text("source")
-    source = node.parsed("source", parse_source, text)
-    if source is not None and str(source) != text:
-        node.complain(f"expected its canonical form {source}", "source")
-    return source or _NO_SOURCE
+def _nodes(document: Node, key: str, *, required: bool = True) -> list[Node]:
+    nodes, limits = document.nodes(key, required=required), document.findings.limits
+    if len(nodes) > limits.packages:
+        raise LimitExceeded("a lock holds too many packages", "packages", limits, found=f"{len(nodes):,}")
+    return nodes
 
 
-def _read_entry(node: Node, source: Source) -> LockEntry:
+def _read_entry(node: Node) -> LockEntry:
     node.allow(_ENTRY_FIELDS)
     node.expect("apiVersion", PACKAGE_API)
-    kind, version = node.text("kind"), node.text("version")
-    if kind and kind not in _KINDS:
-        node.complain(f"expected {_ANY_KIND}, found {describe(kind)}", "kind")
-    if version is not None and not is_tag(version) and not is_digest(version):
-        node.complain(f"expected a tag or a digest, found {describe(version)}", "version")
-    dependencies = [_read_dependency(dependency) for dependency in node.nodes("dependencies")]
     return LockEntry(
-        source=source,
-        kind=Kind(kind) if kind in _KINDS else Kind.PROVIDER,
+        source=read_source(node),
+        kind=read_kind(node),
         name=node.text("name") or "",
-        version=version or "",
-        dependencies=tuple(dependencies),
+        version=read_version(node),
+        dependencies=tuple(_read_dependency(dependency) for dependency in node.nodes("dependencies")),
         index=int(node.place[-1]),
     )
+
+
+def _read_details(node: Node) -> DetailsEntry:
+    return DetailsEntry(read_package(node), int(node.place[-1]))
 
 
 def _read_dependency(node: Node) -> LockedDependency:
@@ -177,46 +170,3 @@ def _read_dependency(node: Node) -> LockedDependency:
     if kind_alone is not None and kind_alone not in _KINDS:
         node.complain(f"expected {_ANY_KIND}, found {describe(kind_alone)}", "type")
     return LockedDependency(package or "", constraints or "", kind or kind_alone, api_version)
-
-
-def _read_details(node: Node, source: Source) -> DetailsEntry:
-    node.allow(_PACKAGE_FIELDS)
-    name, tag, crossplane = node.text("object"), node.optional("tag"), node.optional("crossplane")
-    if name is not None and not _OBJECT_NAME.fullmatch(name):
-        node.complain(f"expected the name of an object, found {describe(name)}", "object")
-    if tag is not None and not is_tag(tag):
-        node.complain(f"expected a tag, found {describe(tag)}", "tag")
-    objects_digest = node.optional("objectsDigest")
-    node.check("objectsDigest", parse_digest, objects_digest)
-    node.check("crossplane", parse_constraint, crossplane)
-    return DetailsEntry(
-        source=source,
-        digest=node.parsed("digest", parse_digest, node.text("digest")) or Digest(""),
-        object_name=name or "",
-        tag=tag,
-        root=node.optional("root"),
-        required_by=tuple(sorted(_read_required_by(node))),
-        objects=_read_objects(node),
-        objects_digest=objects_digest or "",
-        family=node.optional("family"),
-        crossplane=crossplane,
-        fields=node.mapping("fields"),
-        index=int(node.place[-1]),
-    )
-
-
-def _read_required_by(node: Node) -> Iterator[str]:
-    for i, text in enumerate(node.items("requiredBy")):
-        if isinstance(text, str):
-            node.check("requiredBy", parse_source, text)
-            yield text
-        else:
-            node.complain(f"expected text, found {describe(text)}", "requiredBy", i)
-
-
-def _read_objects(node: Node) -> dict[str, int]:
-    objects = node.mapping("objects")
-    for kind, count in objects.items():
-        if type(count) is not int or count < 1:
-            node.complain(f"expected a number of objects, found {describe(count)}", "objects", kind)
-    return objects

@@ -1,13 +1,12 @@
 """The Lock of a running cluster, as `kubectl get lock lock -o yaml` or `-o json` prints it."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
-from render.documents import InvalidDocument, lock_rules, parse_documents
 from render.errors import InvalidInput
 from render.fields import Fields
-from render.limits import LimitExceeded, Limits
+from render.limits import Limits
+from render.lock.live_objects import InvalidLiveObjects, parse_live_objects
 
 
 class InvalidLiveLock(InvalidInput):
@@ -42,31 +41,18 @@ class LiveLock:
 def parse_live_lock(data: bytes, limits: Limits) -> LiveLock:
     """Parse the Lock of a cluster; what is not about packages is left aside."""
     problems: list[str] = []
-    lock = Fields(_find_lock(_parse(data, limits)), "", problems)
+    try:
+        objects = parse_live_objects(data, limits)
+    except InvalidLiveObjects as error:
+        raise InvalidLiveLock(list(error.why)) from None
+    lock = Fields(_find_lock(objects), "", problems)
     packages = tuple(_read_package(entry) for entry in lock.mappings("packages"))
     if problems:
         raise InvalidLiveLock(problems)
     return LiveLock(packages)
 
 
-def _parse(data: bytes, limits: Limits) -> list[Any]:
-    if len(data) > limits.lock_bytes:
-        raise LimitExceeded("the Lock is too large", "lock_bytes", limits, found=f"{len(data):,} bytes")
-    try:
-        # JSON is YAML but for its escapes of rare characters.
-        return (
-            [json.loads(data)]
-            if data.lstrip().startswith(b"{")
-            else parse_documents(data, lock_rules(limits))
-        )
-    except InvalidDocument as error:
-        raise InvalidLiveLock([str(error)]) from None
-    except (ValueError, RecursionError) as error:
-        raise InvalidLiveLock([str(error)]) from None
-
-
-def _find_lock(documents: list[Any]) -> Any:
-    objects = [item for document in documents for item in _listed(document)]
+def _find_lock(objects: list[Any]) -> Any:
     locks = [item for item in objects if isinstance(item, dict) and item.get("kind") == "Lock"]
     if len(locks) != 1 or not str(locks[0].get("apiVersion")).startswith("pkg.crossplane.io/"):
         kinds = sorted({str(item.get("kind")) for item in objects if isinstance(item, dict)})
@@ -74,12 +60,6 @@ def _find_lock(documents: list[Any]) -> Any:
             [f"expected one Lock of pkg.crossplane.io, found {', '.join(kinds) or 'nothing'}"]
         )
     return locks[0]
-
-
-def _listed(document: Any) -> list[Any]:
-    # `kubectl get lock`, without a name, prints a List.
-    items = document.get("items") if isinstance(document, dict) else None
-    return items if isinstance(items, list) else [document]
 
 
 def _read_package(entry: Fields) -> LivePackage:

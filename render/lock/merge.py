@@ -1,22 +1,29 @@
-"""A lock with Git's conflict markers → one lock to start from; versions are resolved again, names must agree.
+"""A lock with Git's conflict markers → one lock to start from; versions are resolved again, the rest is a union.
 
-Of both sides are kept: every package with its pin and its object name. Still to come here, each as a union:
-packages that are leaving, pins of earlier versions, recorded moves and stale entries.
+Of both sides are kept: every package with its pin and its object name, those that are leaving, the pins of earlier
+versions, moves, stale entries, and what other folders provide. What cannot be true of both at once is an error.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
 from render.errors import Unsatisfiable
 from render.limits import Limits
 from render.lock.findings import InvalidLock
-from render.lock.halves import DetailsEntry, E, LockEntry
-from render.lock.model import Lock, LockedPackage
+from render.lock.halves import DetailsEntry, E, Halves, LockEntry
+from render.lock.model import Lock, LockedPackage, Provided
 from render.lock.parse import disagreement, join, parse_halves
+from render.lock.union import (
+    Versions,
+    choose_versions,
+    contradicting_moves,
+    find_successors,
+    join_objects,
+    rank,
+)
 from render.references import Source
-from render.versions import InvalidVersion, Precedence, parse_version
 
 # What a marker may follow, and what comes after it.
 _OPEN, _BASE, _MIDDLE, _CLOSE = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"
@@ -60,14 +67,23 @@ class _Side:
 def merge_sides(data: bytes, limits: Limits, *, place: str) -> MergedLock:
     """Read both sides of a lock with conflict markers; without any, what Git made of both by itself."""
     sides = [parse_halves(side.data, limits, place=place, lines=side.lines) for side in _split(data, place)]
-    entries = _by_source(entry for side in sides for entry in side.entries)
-    details = _by_source(entry for side in sides for entry in side.details)
-    found = {source: _candidates(entries[source], details[source]) for source in {**entries, **details}}
-    _refuse_contradictions(found, details, place)
-    packages = {source: max(found[source], key=_rank) for source in sorted(found, key=str)}
-    notes = [note for source, chosen in packages.items() for note in _note(found[source], chosen)]
-    inputs = {**sides[1].inputs, **sides[0].inputs}
-    return MergedLock(Lock(packages, inputs, max(side.revision for side in sides)), tuple(notes))
+    active, off = _active(sides), _deactivated(sides)
+    _refuse(place, [*_contradicting_states(sides, active, off), *_contradicting_moves(sides)])
+    found = [choose_versions(active[source]) for source in sorted(active, key=str)]
+    _refuse(place, _contradicting_sources(found))
+    joined = join_objects(found)
+    switched_off = {source: choose_versions(off[source]) for source in sorted(off, key=str)}
+    _refuse(place, _contradicting_objects([*joined.values(), *switched_off.values()]))
+    return MergedLock(
+        Lock(
+            packages={source: versions.merged() for source, versions in joined.items()},
+            inputs={**sides[1].inputs, **sides[0].inputs},
+            revision=max(side.revision for side in sides),
+            deactivated={source: versions.merged() for source, versions in switched_off.items()},
+            provided=_provided(sides),
+        ),
+        tuple(note for versions in (*joined.values(), *switched_off.values()) for note in versions.notes()),
+    )
 
 
 def _split(data: bytes, place: str) -> tuple[_Side, _Side]:
@@ -92,6 +108,28 @@ def _split(data: bytes, place: str) -> tuple[_Side, _Side]:
     return ours, theirs
 
 
+def _active(sides: Iterable[Halves]) -> dict[Source, list[LockedPackage]]:
+    """Return what the sides say of each source that the cluster knows; nothing, where their halves do not fit."""
+    entries = _by_source(entry for side in sides for entry in side.entries)
+    details = _by_source(entry for side in sides for entry in side.details)
+    return {source: _candidates(entries[source], details[source]) for source in {**entries, **details}}
+
+
+def _deactivated(sides: Iterable[Halves]) -> dict[Source, list[LockedPackage]]:
+    found: dict[Source, list[LockedPackage]] = defaultdict(list)
+    for package in (package for side in sides for package in side.deactivated):
+        found[package.cluster_source].append(package)
+    return {source: _distinct(packages) for source, packages in found.items()}
+
+
+def _provided(sides: Iterable[Halves]) -> dict[Source, Provided]:
+    """Return what other folders provide; what that is today will be read there again."""
+    found: dict[Source, list[Provided]] = defaultdict(list)
+    for package in (package for side in sides for package in side.provided):
+        found[package.source].append(package)
+    return {source: max(found[source], key=rank) for source in sorted(found, key=str)}
+
+
 def _by_source(entries: Iterable[E]) -> dict[Source, list[E]]:
     found: dict[Source, list[E]] = defaultdict(list)
     for entry in entries:
@@ -102,35 +140,59 @@ def _by_source(entries: Iterable[E]) -> dict[Source, list[E]]:
 def _candidates(entries: Iterable[LockEntry], details: Iterable[DetailsEntry]) -> list[LockedPackage]:
     # Git may have merged one document and left a conflict in the other, so that one side's halves differ.
     pairs = product(entries, details)
-    return [join(entry, more) for entry, more in pairs if not disagreement(entry, more)]
+    return _distinct([join(entry, more) for entry, more in pairs if not disagreement(entry, more)])
 
 
-def _refuse_contradictions(
-    found: Mapping[Source, list[LockedPackage]], details: Mapping[Source, list[DetailsEntry]], place: str
-) -> None:
-    names = {source: sorted({more.object_name for more in details[source]}) for source in details}
-    why = [
-        f"{source} is the object {' and also '.join(names[source])}" for source in names if names[source][1:]
-    ]
-    # A half alone tells either no version or no name.
-    why += [
-        f"{source}: what Git left of its two entries does not fit together"
-        for source in found
-        if not found[source] and not names.get(source, [])[1:]
-    ]
-    if why:
-        raise ContradictingLocks(place, sorted(why))
+def _distinct(packages: Sequence[LockedPackage]) -> list[LockedPackage]:
+    return [package for i, package in enumerate(packages) if package not in packages[:i]]
 
 
-def _rank(package: LockedPackage) -> tuple[bool, Precedence, str]:
-    try:
-        version = parse_version(package.version_tag or "")
-    except InvalidVersion:
-        return False, (0, 0, 0, False, ()), package.version
-    return True, version.precedence, package.version
+def _contradicting_states(
+    sides: Iterable[Halves],
+    active: Mapping[Source, Sequence[LockedPackage]],
+    off: Mapping[Source, Sequence[LockedPackage]],
+) -> Iterator[str]:
+    names: dict[Source, set[str]] = defaultdict(set)
+    for side in sides:
+        for package in (*(more.package for more in side.details), *side.deactivated):
+            names[package.cluster_source].add(package.object_name)
+    for source in {**active, **off}:
+        if len(names[source]) > 1:
+            yield f"{source} is the object {' and also '.join(sorted(names[source]))}"
+        elif source in active and not active[source]:
+            # A half alone tells either no version or no name.
+            yield f"{source}: what Git left of its two entries does not fit together"
+        elif source in active and source in off:
+            successors = sorted({str(one) for package in off[source] for one in package.replaced_by})
+            yield f"{source} is active, and also deactivated and replaced by {' and '.join(successors)}"
 
 
-def _note(found: list[LockedPackage], chosen: LockedPackage) -> Iterator[str]:
-    shown = sorted({f"{package.version} ({package.digest})" for package in found})
-    if len(shown) > 1:
-        yield f"{chosen.source}: locked to {' and to '.join(shown)}; {chosen.version} is tried first"
+def _contradicting_moves(sides: Sequence[Halves]) -> Iterator[str]:
+    ours, theirs = (find_successors(more.package for more in side.details) for side in sides)
+    return contradicting_moves(ours, theirs)
+
+
+def _contradicting_sources(found: Iterable[Versions]) -> Iterator[str]:
+    """Yield packages that one side has as an alias, and the other one by themselves or as another alias."""
+    known: dict[Source, set[str]] = defaultdict(set)
+    for versions in found:
+        known[versions.chosen.source].add(str(versions.chosen.cluster_source))
+    for source, places in known.items():
+        if len(places) > 1:
+            yield f"{source} is installed as {' and also as '.join(sorted(places))}"
+
+
+def _contradicting_objects(found: Iterable[Versions]) -> Iterator[str]:
+    owners: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for versions in found:
+        package = versions.chosen
+        owners[package.kind, package.object_name].add(str(package.cluster_source))
+    for (kind, name), sources in owners.items():
+        if len(sources) > 1:
+            yield f"the {kind} {name} is that of {' and also of '.join(sorted(sources))}"
+
+
+def _refuse(place: str, why: Iterable[str]) -> None:
+    lines = sorted(why)
+    if lines:
+        raise ContradictingLocks(place, lines)

@@ -1,14 +1,26 @@
 """The lock: every package of the closure, pinned, with everything that rendering needs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from enum import StrEnum
 
+from render.moves import Consent, Strategy
 from render.packages import Kind
-from render.references import Digest, Source
+from render.references import Digest, PartialSource, Source, parse_dependency_source
+from render.values import dataclass, field
 
 # A newer version is refused, a newer revision is read: it only adds what may be ignored.
 FORMAT_VERSION = 1
 FORMAT_REVISION = 0
+
+
+class State(StrEnum):
+    """Where a package is in its life; what is gone is in no lock."""
+
+    WANTED = "wanted"
+    # Nobody asks for it any more; it stays active until it is retired.
+    ORPHANED = "orphaned"
+    # Replaced by another package, and switched off.
+    DEACTIVATED = "deactivated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +32,26 @@ class LockedDependency:
     kind: str | None = None
     # Only the explicit form of a dependency has one; the older form gives the kind alone.
     api_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPin:
+    """The pin of an earlier version, which stays while a cluster may still run that version."""
+
+    tag: str
+    digest: Digest
+    # Where its bytes are, and the source that the object named; both as with packages, of which they may differ.
+    source: Source | None = None
+    installed_as: Source | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A source that a package has taken the place of."""
+
+    source: Source
+    strategy: Strategy
+    consent: Consent
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +75,30 @@ class LockedPackage:
     # How many objects of each kind it installs, and the digest of their sorted list.
     objects: Mapping[str, int] = field(default_factory=dict)
     objects_digest: str = ""
+    # The API groups in which it defines kinds, sorted.
+    groups: tuple[str, ...] = ()
     family: str | None = None
     crossplane: str | None = None
-    # The fields of the user's manifest beyond spec.package.
+    # Why Crossplane must not check its dependencies, a line each; without a reason it does.
+    detached: tuple[str, ...] = ()
+    # The fields of the user's manifest beyond spec.package; they stay when the manifest goes.
     fields: Mapping[str, object] = field(default_factory=dict)
+    # What the settings add to them.
+    overrides: Mapping[str, object] = field(default_factory=dict)
+    # Newest first, without the current one.
+    kept_pins: tuple[KeptPin, ...] = ()
+    state: State = State.WANTED
+    # Whether it is leaving without its guard, so that it can be dropped after the next sync.
+    released: bool = False
+    # What it has taken the place of, sorted by source; and what has taken its own place.
+    replaces: tuple[Replaced, ...] = ()
+    replaced_by: tuple[Source, ...] = ()
+    # Of an alias: the source that its object names, by which the cluster knows it.
+    installed_as: Source | None = None
+    # What its entry in the cluster's Lock still names, although it is detached.
+    stale_entry: tuple[str, ...] = ()
+    # Of a package that is off: how many objects of each kind nobody else brings.
+    unclaimed: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def by_digest(self) -> bool:
@@ -58,17 +110,85 @@ class LockedPackage:
         """The tag that semver constraints are checked against."""
         return self.tag if self.by_digest else self.version
 
+    @property
+    def cluster_source(self) -> Source:
+        """The source by which Crossplane knows it."""
+        return self.installed_as or self.source
+
+
+@dataclass(frozen=True, slots=True)
+class Provided:
+    """A package that another folder of the same cluster provides, as it was when this one was locked."""
+
+    source: Source
+    # As the settings name it.
+    folder: str
+    version: str
+    digest: Digest
+    kind: Kind
+    object_name: str
+    tag: str | None = None
+    detached: bool = False
+    installed_as: Source | None = None
+    # The sources that it has taken the place of.
+    replaces: tuple[Source, ...] = ()
+
+    @property
+    def by_digest(self) -> bool:
+        """Whether it is installed by its digest rather than by a tag."""
+        return self.version == self.digest
+
+    @property
+    def version_tag(self) -> str | None:
+        """The tag that semver constraints are checked against."""
+        return self.tag if self.by_digest else self.version
+
+    @property
+    def cluster_source(self) -> Source:
+        """The source by which Crossplane knows it."""
+        return self.installed_as or self.source
+
 
 @dataclass(frozen=True, slots=True)
 class Lock:
     """What `crossplane.lock.yaml` holds."""
 
+    # What is active: everything that is wanted, and what is orphaned.
     packages: Mapping[Source, LockedPackage] = field(default_factory=dict)
     # What resolution read, one entry per input with the digest of its canonical form.
     inputs: Mapping[str, str] = field(default_factory=dict)
     # Of the file it was read from. Above ours, the file holds more than this value, and is not written again.
     revision: int = FORMAT_REVISION
+    # By the source that the cluster knows each by.
+    deactivated: Mapping[Source, LockedPackage] = field(default_factory=dict)
+    # What packages here need of other folders.
+    provided: Mapping[Source, Provided] = field(default_factory=dict)
 
     def in_order(self) -> list[LockedPackage]:
-        """Return the packages sorted by the text of their source, as in the file."""
-        return sorted(self.packages.values(), key=lambda package: str(package.source))
+        """Return the active packages sorted by the text of their source, as in the file."""
+        return _sorted(self.packages)
+
+    def installed(self) -> list[LockedPackage]:
+        """Return everything that is rendered, sorted by the text of its source."""
+        return _sorted({**self.deactivated, **self.packages})
+
+    def replacements(self) -> dict[Source, tuple[Source, ...]]:
+        """Return every source that was replaced, with those that took its place."""
+        found: dict[Source, set[Source]] = {}
+        for package in self.packages.values():
+            for replaced in package.replaces:
+                found.setdefault(replaced.source, set()).add(package.source)
+        for provided in self.provided.values():
+            for source in provided.replaces:
+                found.setdefault(source, set()).add(provided.source)
+        return {source: tuple(sorted(found[source])) for source in sorted(found)}
+
+
+def named_source(dependency: LockedDependency, dependant: Source) -> Source:
+    """Return the source that a dependency names, in full."""
+    written = parse_dependency_source(dependency.package)
+    return written.complete(dependant) if isinstance(written, PartialSource) else written
+
+
+def _sorted(packages: Mapping[Source, LockedPackage]) -> list[LockedPackage]:
+    return sorted(packages.values(), key=lambda package: (str(package.source), str(package.cluster_source)))

@@ -5,18 +5,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from render import __version__
-from render.documents import InvalidDocument, lock_rules, parse_documents
+from render.documents import InvalidDocument, Place, lock_rules, parse_documents
 from render.errors import InvalidInput, RenderError
 from render.limits import Limits
 from render.lock.findings import DoubledLock, Findings, InvalidLock
 from render.lock.halves import DetailsEntry, E, Halves, LockEntry, read_halves
-from render.lock.model import FORMAT_VERSION, Lock, LockedPackage
+from render.lock.model import FORMAT_VERSION, Lock, LockedPackage, Provided
 from render.names import revision_name
 from render.references import Source, is_digest
+from render.values import replace
 
 _DOCUMENTS = ("Lock", "LockDetails")
+_HIGHEST_VERSION = 1_000_000_000
 # Git writes seven of a kind at the start of a line; nothing that we write starts a line with them.
-_MARKER = re.compile(rb"^(?:<{7}|\|{7}|={7}|>{7})(?: [^\n]*)?\r?$", re.MULTILINE)
+_MARKS = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
+_MARKER = rb"(?m)^(?:<{7}|\|{7}|={7}|>{7})(?: [^\n]*)?\r?$"
 
 
 class ConflictedLock(InvalidInput):
@@ -44,14 +47,18 @@ class UnsupportedLock(RenderError):
 def parse_lock(data: bytes | str, limits: Limits, *, place: str) -> Lock:
     """Parse a lock; whatever is wrong with it is reported at once."""
     data = data.encode() if isinstance(data, str) else data
-    marker = _MARKER.search(data)
+    marker = re.search(_MARKER, data) if any(mark in data for mark in _MARKS) else None
     if marker:
         raise ConflictedLock(place, data.count(b"\n", 0, marker.start()) + 1)
     findings = Findings(limits)
     halves = _parse(data, findings, place)
     packages = {package.source: package for package in _join_all(halves, findings)}
+    deactivated = {package.cluster_source: package for package in halves.deactivated}
+    provided = {package.source: package for package in halves.provided}
+    _find_repeated(halves, findings)
+    _find_contradictions(halves, packages, findings)
     _raise_problems(findings, data, place)
-    return Lock(packages, halves.inputs, halves.revision)
+    return Lock(packages, halves.inputs, halves.revision, deactivated, provided)
 
 
 def parse_halves(data: bytes, limits: Limits, *, place: str, lines: Sequence[int]) -> Halves:
@@ -64,34 +71,20 @@ def parse_halves(data: bytes, limits: Limits, *, place: str, lines: Sequence[int
 
 def disagreement(entry: LockEntry, details: DetailsEntry) -> str:
     """Return why two entries cannot be about the same package, or nothing."""
-    expected = revision_name(details.object_name, details.digest)
+    package = details.package
+    expected = revision_name(package.object_name, package.digest)
     if entry.name != expected:
         return f"the revision is named {entry.name}; object and digest in LockDetails make it {expected}"
-    if is_digest(entry.version) and entry.version != details.digest:
-        return f"the version is {entry.version}, the digest in LockDetails {details.digest}"
-    if details.tag is not None and not is_digest(entry.version):
-        return f"the version is {entry.version}, so LockDetails has no tag to add; it has {details.tag}"
+    if is_digest(entry.version) and entry.version != package.digest:
+        return f"the version is {entry.version}, the digest in LockDetails {package.digest}"
+    if package.tag is not None and not is_digest(entry.version):
+        return f"the version is {entry.version}, so LockDetails has no tag to add; it has {package.tag}"
     return ""
 
 
 def join(entry: LockEntry, details: DetailsEntry) -> LockedPackage:
     """Put together what both documents say of a package."""
-    return LockedPackage(
-        source=entry.source,
-        version=entry.version,
-        digest=details.digest,
-        kind=entry.kind,
-        object_name=details.object_name,
-        dependencies=entry.dependencies,
-        required_by=details.required_by,
-        root=details.root,
-        tag=details.tag,
-        objects=details.objects,
-        objects_digest=details.objects_digest,
-        family=details.family,
-        crossplane=details.crossplane,
-        fields=details.fields,
-    )
+    return replace(details.package, version=entry.version, kind=entry.kind, dependencies=entry.dependencies)
 
 
 def _parse(data: bytes, findings: Findings, place: str, lines: Sequence[int] = ()) -> Halves:
@@ -111,7 +104,7 @@ def _refuse_newer(documents: list[Any], place: str) -> None:
     for document in documents:
         if isinstance(document, dict) and document.get("kind") == "LockDetails":
             version = document.get("version")
-            if type(version) is int and version > FORMAT_VERSION:
+            if type(version) is int and FORMAT_VERSION < version <= _HIGHEST_VERSION:
                 raise UnsupportedLock(place, version)
 
 
@@ -137,11 +130,45 @@ def _by_source(entries: Iterable[E], document: int, findings: Findings) -> dict[
     found: dict[Source, E] = {}
     for entry in entries:
         if entry.source in found:
-            place = (document, "packages", entry.index, "source")
-            findings.complain(place, f"{entry.source} stands here a second time")
-            findings.doubled += 1
+            findings.complain_doubled((document, "packages", entry.index, "source"), entry.source)
         found[entry.source] = entry
     return found
+
+
+def _find_repeated(halves: Halves, findings: Findings) -> None:
+    """Find packages that are there under two sources of the cluster; under one, that was found before."""
+    known: dict[Source, Source] = {}
+    for more in halves.details:
+        if known.setdefault(more.package.source, more.source) != more.source:
+            findings.complain_doubled((1, "packages", more.index, "source"), more.package.source)
+
+
+def _find_contradictions(
+    halves: Halves, packages: Mapping[Source, LockedPackage], findings: Findings
+) -> None:
+    """Find objects with two owners, and packages that are in two states at once."""
+    owners = {(package.kind, package.object_name): package.cluster_source for package in packages.values()}
+    seen = {source for package in packages.values() for source in (package.source, package.cluster_source)}
+    wrong = {place[:3] for place, _ in findings.problems}
+    for place, package in _others(halves):
+        if place in wrong:
+            continue
+        # What is switched off may be an alias that has ended: its bytes then are also those of a package.
+        off = isinstance(package, LockedPackage)
+        sources = {package.cluster_source} if off else {package.source, package.cluster_source}
+        if sources & seen:
+            findings.complain_doubled((*place, "source"), min(sources & seen))
+        seen |= sources
+        other = owners.setdefault((package.kind, package.object_name), package.cluster_source)
+        if other != package.cluster_source:
+            findings.complain((*place, "object"), _namesake(package, other))
+
+
+def _others(halves: Halves) -> Iterator[tuple[Place, LockedPackage | Provided]]:
+    for i, package in enumerate(halves.deactivated):
+        yield (1, "deactivated", i), package
+    for i, provided in enumerate(halves.provided):
+        yield (1, "provided", i), provided
 
 
 def _find_namesakes(
@@ -149,11 +176,15 @@ def _find_namesakes(
 ) -> None:
     owners: dict[tuple[str, str], Source] = {}
     for source in sorted(entries.keys() & details.keys(), key=str):
-        kind, name = entries[source].kind, details[source].object_name
-        other = owners.setdefault((kind, name), source)
+        entry, more = entries[source], details[source]
+        other = owners.setdefault((entry.kind, more.package.object_name), source)
         if other != source:
-            place = (1, "packages", details[source].index, "object")
-            findings.complain(place, f"the {kind} {name} is also that of {other}")
+            problem = _namesake(join(entry, more), other)
+            findings.complain((1, "packages", more.index, "object"), problem)
+
+
+def _namesake(package: LockedPackage | Provided, other: Source) -> str:
+    return f"the {package.kind} {package.object_name} is also that of {other}"
 
 
 def _raise_problems(findings: Findings, data: bytes, place: str, lines: Sequence[int] = ()) -> None:

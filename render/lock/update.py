@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from render.constraints import parse_constraint
 from render.errors import InvalidInput
-from render.lock.model import Lock, LockedPackage
+from render.lock.model import Lock, LockedPackage, Provided
 from render.packages import Package
 from render.references import Digest, Reference, Source
 from render.registry.routes import Offline
@@ -43,14 +43,72 @@ def parse_upgrade(texts: Sequence[str], lock: Lock, *, everything: bool) -> Upgr
     return Upgrade(everything, packages)
 
 
-def find_source(text: str, lock: Lock) -> Source:
-    """Return the locked source that a text names, in full or by its last components."""
-    full = [source for source in lock.packages if str(source) == text]
-    found = full or [source for source in lock.packages if f"/{source}".endswith(f"/{text}")]
+def find_source(text: str, lock: Lock, *, provided: bool = False) -> Source:
+    """Return the active source that a text names, in full or by its last components; an alias has two names."""
+    names = _names(lock, lock.provided if provided else {})
+    found = _full_matches(text, names) or _short_matches(text, names)
     if len(found) == 1:
         return found[0]
+    if not found:
+        _refuse_inactive(text, lock)
+    raise _unknown(text, lock, found)
+
+
+def find_known(text: str, lock: Lock) -> Source:
+    """Return any source that a lock tells of: also what is switched off, was replaced, or is provided."""
+    active, others = _names(lock, {}), _inactive_names(lock)
+    # Of short names those of active packages come first: what was replaced often is called the same.
+    for matches in (_full_matches, _short_matches):
+        for names in (active, others):
+            found = matches(text, names)
+            if len(found) == 1:
+                return found[0]
+            if found:
+                raise _unknown(text, lock, found)
+    raise _unknown(text, lock, [])
+
+
+def _names(lock: Lock, provided: Mapping[Source, Provided]) -> dict[Source, Source]:
+    """Return the source that each name stands for."""
+    packages: list[LockedPackage | Provided] = [*lock.packages.values(), *provided.values()]
+    aliases = {package.installed_as: package.source for package in packages if package.installed_as}
+    return aliases | {package.source: package.source for package in packages}
+
+
+def _inactive_names(lock: Lock) -> dict[Source, Source]:
+    others = {source: source for source in (*lock.replacements(), *lock.deactivated)}
+    return others | _names(Lock(), lock.provided)
+
+
+def _full_matches(text: str, names: Mapping[Source, Source]) -> list[Source]:
+    return sorted({names[name] for name in names if str(name) == text})
+
+
+def _short_matches(text: str, names: Mapping[Source, Source]) -> list[Source]:
+    return sorted({names[name] for name in names if f"/{name}".endswith(f"/{text}")})
+
+
+def _refuse_inactive(text: str, lock: Lock) -> None:
+    """Tell of a source that the lock knows, and that nothing can be done with, what to name instead."""
+    names = _inactive_names(lock)
+    for source in _full_matches(text, names) or _short_matches(text, names):
+        if source in lock.provided:
+            raise UnknownPackage(
+                f"{source} is not locked here",
+                why=f"{lock.provided[source].folder} provides it",
+                next="change it there",
+            )
+        successors = " and ".join(map(str, lock.replacements()[source]))
+        raise UnknownPackage(
+            f"{source} is not active",
+            why=f"{successors} has taken its place",
+            next=f"name {successors} instead",
+        )
+
+
+def _unknown(text: str, lock: Lock, found: Sequence[Source]) -> UnknownPackage:
     near = found or _nearest(text, lock)
-    raise UnknownPackage(
+    return UnknownPackage(
         f"{text} names {len(found)} packages of the lock" if found else f"{text} is not in the lock",
         why=[f"did you mean {source}?" for source in near[:_SHOWN]],
         next="write the source in full; `xplock tree` shows what is locked",
@@ -63,22 +121,26 @@ def kept_candidates(lock: Lock, upgrade: Upgrade) -> tuple[dict[Source, Candidat
     families = {package.family for package in asked if package.family}
     kept: dict[Source, Candidate] = {}
     released: dict[Source, Candidate] = {}
-    for source, package in lock.packages.items():
+    # What was switched off and is wanted again comes back as it was.
+    returning = {package.source: package for package in lock.deactivated.values()}
+    for source, package in {**returning, **lock.packages}.items():
         target = released if upgrade.frees(package, families) else kept
-        target[source] = _candidate(package)
+        target[source] = locked_candidate(package)
     return kept, released
 
 
 def pinned_digests(lock: Lock, kept: Mapping[Source, Candidate]) -> dict[Reference, Digest]:
     """Return the bytes behind the tags that stay."""
+    locked = {package.source: package for package in (*lock.deactivated.values(), *lock.packages.values())}
     return {
-        Reference(source, candidate.tag): lock.packages[source].digest
+        Reference(source, candidate.tag): locked[source].digest
         for source, candidate in kept.items()
         if candidate.tag is not None
     }
 
 
-def _candidate(package: LockedPackage) -> Candidate:
+def locked_candidate(package: LockedPackage) -> Candidate:
+    """Return what is locked, as the solver sees it."""
     tag = package.version_tag
     version = parse_candidate(tag) if tag else None
     return Candidate(tag, version, package.digest if package.by_digest else None)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from render.errors import UnusableContent
 from render.lock.create import lock_dependencies
-from render.lock.model import LockedDependency, LockedPackage
+from render.lock.model import LockedDependency, LockedPackage, State
 from render.packages import Package, count_kinds, digest_objects
 from render.references import Digest, Reference
 from render.registry.manifests import NotFound
@@ -86,9 +86,11 @@ def _differences(locked: LockedPackage, package: Package) -> Iterator[str]:
     metadata = package.metadata
     dependencies = lock_dependencies(dependency_edges(locked.source, package, complete=True))
     crossplane = metadata.crossplane.text if metadata.crossplane else None
+    # A package that is switched off needs nobody, whatever it says of itself.
+    needs = dependencies if locked.state is State.DEACTIVATED else locked.dependencies
     facts = {
         "kind": (locked.kind.value, metadata.kind.value),
-        "dependencies": (_shown(locked.dependencies), _shown(dependencies)),
+        "dependencies": (_shown(needs), _shown(dependencies)),
         "objects": (_counts(locked.objects.items()), _counts(count_kinds(package.objects).items())),
         "list of objects": (locked.objects_digest, digest_objects(package.objects)),
         "family": (locked.family, metadata.family),

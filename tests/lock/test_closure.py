@@ -4,11 +4,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from rig.locks import digest, lock, package, source
+from rig.locks import deactivated, digest, lock, package, provided, replaced, source
 
 from render.errors import Differs
 from render.lock.closure import check_closure
-from render.lock.model import Lock, LockedDependency, LockedPackage
+from render.lock.model import Lock, LockedDependency, LockedPackage, State
 from render.lock.staleness import StaleLock, compare_inputs, require_fresh
 from render.references import Source
 
@@ -48,22 +48,37 @@ def test_a_digest_is_accepted_by_that_digest_alone() -> None:
     pinned = digest("ab")
 
     assert check_closure(lock([package("app v1.0.0", f"net {pinned}"), package(f"net {pinned}")])) == []
-    assert (
-        check_closure(lock([package("app v1.0.0", f"net {pinned}"), package("net v1.0.0", digest=pinned)]))
-        == []
-    )
     assert check_closure(lock([package("app v1.0.0", "net *"), package(f"net {pinned}")])) == [
         f"{ACME}/app v1.0.0 accepts * of {ACME}/net; locked is {pinned}"
     ]
 
 
+def test_a_digest_accepts_its_bytes_under_a_tag_though_crossplane_does_not() -> None:
+    pinned = digest("ab")
+    app = package("app v1.0.0", f"net {pinned}")
+
+    attached, detached = (
+        check_closure(lock([replace(app, detached=why), package("net v1.0.0", digest=pinned)]))
+        for why in ((), ("a reason",))
+    )
+
+    assert attached == [
+        f"{ACME}/app has to be detached: it needs {ACME}/net {pinned}, which is installed by its tag"
+    ]
+    assert detached == []
+
+
 def test_a_digest_that_a_tag_carries_is_checked_against_the_tag() -> None:
     def with_tag(tag: str) -> Lock:
-        return lock([package("app v1.0.0", "net ^1.1"), package(f"net {digest('ab')}", tag=tag)])
+        # Crossplane would not compare a range with a digest, so whoever has one is detached.
+        app = package("app v1.0.0", "net ^1.1", detached=("net is installed by its digest",))
+        return lock([app, package(f"net {digest('ab')}", tag=tag)])
 
     assert check_closure(with_tag("v1.5.0")) == []
-    assert len(check_closure(with_tag("v2.0.0"))) == 1
-    assert len(check_closure(with_tag("latest"))) == 1
+    for tag in ("v2.0.0", "latest"):
+        assert check_closure(with_tag(tag)) == [
+            f"{ACME}/app v1.0.0 accepts ^1.1 of {ACME}/net; locked is {digest('ab')}"
+        ]
 
 
 def test_a_dependency_that_is_missing_is_named_with_who_needs_it() -> None:
@@ -103,6 +118,105 @@ def test_a_dependency_is_found_however_it_is_written(text: str) -> None:
 )
 def test_who_requires_a_package_must_be_right(required_by: tuple[str, ...], problem: str) -> None:
     assert check_closure(changed(chain(), "net", required_by=required_by)) == [problem]
+
+
+SERVED = "served elsewhere"
+
+
+def moved(*constraints: str, new: str = "v2.0.0") -> Lock:
+    """App needs a source that net has taken the place of."""
+    app = package("app v1.0.0", *(f"old {text}" for text in constraints), detached=(SERVED,))
+    return lock([app, package(f"net {new}", replaces=(replaced("old"),))])
+
+
+def test_what_replaced_a_source_answers_for_it_and_is_required_by_its_dependants() -> None:
+    made = moved(">=v1.0.0")
+
+    assert check_closure(made) == []
+    assert made.packages[source("net")].required_by == (f"{ACME}/app",)
+    assert check_closure(changed(made, "net", required_by=())) == [
+        f"{ACME}/app needs {ACME}/net, whose requiredBy does not say so"
+    ]
+
+
+def test_what_replaced_a_source_has_to_suit_its_dependants() -> None:
+    assert check_closure(moved("<v2.0.0")) == [
+        f"{ACME}/app v1.0.0 accepts <v2.0.0 of {ACME}/old, served by {ACME}/net; locked is v2.0.0"
+    ]
+
+
+def test_a_source_that_became_many_needs_all_of_them_to_suit() -> None:
+    app = package("app v1.0.0", "old ^1", detached=(SERVED,))
+    parts = [package(f"net-{name} v1.{name}.0", replaces=(replaced("old"),)) for name in "12"]
+    late = package("net-3 v3.0.0", replaces=(replaced("old"),))
+
+    assert check_closure(lock([app, *parts])) == []
+    assert check_closure(lock([app, *parts, late])) == [
+        f"{ACME}/app v1.0.0 accepts ^1 of {ACME}/old, served by {ACME}/net-3; locked is v3.0.0"
+    ]
+
+
+def test_a_package_that_depends_on_what_it_replaced_is_no_circle_but_detached() -> None:
+    net = package("net v1.0.0", "old >=v9", replaces=(replaced("old"),))
+
+    assert check_closure(lock([replace(net, detached=(SERVED,))])) == []
+    assert check_closure(lock([net])) == [
+        f"{ACME}/net has to be detached: it needs {ACME}/old, whose place it has taken"
+    ]
+
+
+def test_what_another_folder_provides_is_there_and_has_to_suit() -> None:
+    def with_dns(version: str) -> Lock:
+        return lock([package("app v1.0.0", "dns ^1")], provided=[provided(f"dns {version}")])
+
+    assert check_closure(with_dns("v1.0.0")) == []
+    assert check_closure(with_dns("v2.0.0")) == [
+        f"{ACME}/app v1.0.0 accepts ^1 of {ACME}/dns; ../platform provides v2.0.0"
+    ]
+
+
+def test_what_is_switched_off_is_not_there() -> None:
+    made = lock(
+        [package("app v1.0.0", "old *"), package("net v1.0.0", replaces=(replaced("other"),))],
+        deactivated=[deactivated("old v1.0.0", "net")],
+    )
+
+    assert check_closure(made) == [
+        f"{ACME}/app v1.0.0 needs {ACME}/old (*), which is not in the lock",
+        f"{ACME}/old is replacedBy {ACME}/net, which does not replace it",
+    ]
+
+
+def test_an_orphan_needs_nobody_to_ask_for_it_and_neither_does_what_it_needs() -> None:
+    orphans = lock(
+        [
+            package("app v1.0.0"),
+            package("mesh v1.0.0", "net *", state=State.ORPHANED),
+            package("net v1.0.0", state=State.ORPHANED),
+        ]
+    )
+    without_state = changed(orphans, "mesh", state=State.WANTED)
+
+    assert check_closure(orphans) == []
+    assert f"{ACME}/mesh is in the lock, but nothing asks for it" in check_closure(without_state)
+
+
+def test_an_orphan_still_counts_as_a_dependant() -> None:
+    mesh = package("mesh v1.0.0", "net <v2", state=State.ORPHANED)
+
+    assert check_closure(lock([mesh, package("net v2.0.0")])) == [
+        f"{ACME}/mesh v1.0.0 accepts <v2 of {ACME}/net; locked is v2.0.0"
+    ]
+
+
+def test_who_is_detached_is_asked_only_of_a_lock_that_is_whole() -> None:
+    named = package("net v1.0.0", object_name="my-net")
+
+    whole = check_closure(lock([package("app v1.0.0", "net *"), named]))
+    broken = check_closure(lock([package("app v1.0.0", "net *", "gone *"), named]))
+
+    assert whole == [f"{ACME}/app has to be detached: it needs {ACME}/net, whose object is named my-net"]
+    assert broken == [f"{ACME}/app v1.0.0 needs {ACME}/gone (*), which is not in the lock"]
 
 
 def test_a_package_that_nobody_asks_for_is_told() -> None:

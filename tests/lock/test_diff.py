@@ -1,35 +1,21 @@
-"""Differences between two locks, and between a lock and a cluster."""
+"""Differences between two locks."""
 
 from dataclasses import replace
 
 import pytest
-from rig.locks import digest, lock, package, source
+from rig.locks import deactivated, digest, lock, package, provided, replaced, rich_lock, source
 
-from render.lock.diff import LockDiff, diff_live, diff_locks
-from render.lock.live import LiveLock, LivePackage
-from render.lock.model import Lock
-from render.versions import parse_version
+from render.lock.diff import LockDiff, diff_locks
+from render.lock.model import KeptPin, Lock, State
 
 ACME = "xpkg.example.org/acme"
-V23, V24 = parse_version("v2.3.4"), parse_version("v2.4.0-rc.1")
+D = digest("dd")
 
 
 def locked() -> Lock:
     return lock(
         [package("app v1.0.0", "net >=v1.0.0", "base *"), package("base v2.0.0"), package("net v1.2.0")]
     )
-
-
-def live(*entries: LivePackage) -> LiveLock:
-    given = (
-        LivePackage("acme-net-1a2a00000000", f"{ACME}/net", "v1.2.0"),
-        LivePackage("acme-base-2a0a00000000", f"{ACME}/base", "v2.0.0"),
-        LivePackage(
-            "acme-app-1a0a00000000", f"{ACME}/app", "v1.0.0", (f"{ACME}/base *", f"{ACME}/net >=v1.0.0")
-        ),
-    )
-    replaced = {entry.source: entry for entry in entries}
-    return LiveLock(tuple(replaced.get(entry.source, entry) for entry in given))
 
 
 def test_equal_locks_have_no_difference() -> None:
@@ -63,6 +49,26 @@ def test_packages_that_come_and_go() -> None:
         ({"family": "f"}, {"family": ((), ("f",))}),
         ({"crossplane": ">=v2"}, {"crossplane": ((), (">=v2",))}),
         ({"fields": {"b": {"y": 1, "x": "z"}}}, {"fields": ((), ('b: {"x": "z", "y": 1}',))}),
+        ({"overrides": {"spec": {}}}, {"overrides": ((), ("spec: {}",))}),
+        ({"groups": ("a.example",)}, {"groups": ((), ("a.example",))}),
+        ({"detached": ("why",)}, {"detached": ((), ("why",))}),
+        ({"state": State.ORPHANED}, {"state": ((), ("orphaned",))}),
+        ({"released": True}, {"released": ((), ("yes",))}),
+        ({"installed_as": source("old")}, {"installedAs": ((), (f"{ACME}/old",))}),
+        ({"replaced_by": (source("new"),)}, {"replacedBy": ((), (f"{ACME}/new",))}),
+        ({"stale_entry": (f"{ACME}/old",)}, {"staleEntry": ((), (f"{ACME}/old",))}),
+        (
+            {"replaces": (replaced("old", "alias", "claim"),)},
+            {"replaces": ((), (f"{ACME}/old by alias, consent: claim",))},
+        ),
+        (
+            {"kept_pins": (KeptPin("v1.0.0", D),)},
+            {"keptPins": ((), (f"{ACME}/net:v1.0.0@{D}",))},
+        ),
+        (
+            {"kept_pins": (KeptPin("v1.0.0", D, source("new"), source("old")),)},
+            {"keptPins": ((), (f"{ACME}/old:v1.0.0 at {ACME}/new@{D}",))},
+        ),
     ],
 )
 def test_every_aspect_of_a_package_is_compared(fields: dict[str, object], changes: dict[str, object]) -> None:
@@ -89,48 +95,74 @@ def test_inputs_are_compared() -> None:
     assert diff_locks(old, new).inputs == ("a was removed", "b changed", "c was added")
 
 
-@pytest.mark.parametrize("crossplane", [V23, V24, None])
-def test_a_cluster_that_holds_what_is_locked_is_equal(crossplane: object) -> None:
-    assert diff_live(locked(), live(), crossplane).equal  # type: ignore[arg-type]  # a version or None
+def test_a_lock_with_a_bit_of_everything_equals_itself() -> None:
+    assert diff_locks(rich_lock(), rich_lock()) == LockDiff()
 
 
-@pytest.mark.parametrize(
-    ("entry", "changes"),
-    [
-        (
-            LivePackage("acme-net-1a2a00000000", f"{ACME}/net", "v1.3.0"),
-            {"version": (("v1.3.0",), ("v1.2.0",))},
-        ),
-        (
-            LivePackage("acme-net-1a2a00000000", f"{ACME}/net", "v1.2.0", (f"{ACME}/base *",)),
-            {"dependencies": ((f"{ACME}/base *",), ())},
-        ),
-        (
-            LivePackage("net-1a2a00000000", f"{ACME}/net", "v1.2.0"),
-            {"revision": (("net-1a2a00000000",), ("acme-net-1a2a00000000",))},
-        ),
-    ],
-)
-def test_a_cluster_that_holds_something_else_differs(entry: LivePackage, changes: dict[str, object]) -> None:
-    diff = diff_live(locked(), live(entry), V23)
+def test_what_took_over_an_object_has_moved_from_what_it_was() -> None:
+    old = lock([package("net v1.0.0", kept_pins=(KeptPin("v0.9.0", D),))])
+    alias = package(
+        "mesh v2.0.0",
+        installed_as=source("net"),
+        object_name="acme-net",
+        replaces=(replaced("net", "alias"),),
+        # The same pin, seen from another package.
+        kept_pins=(KeptPin("v0.9.0", D, source("net")),),
+    )
 
-    assert [(item.source, item.changes) for item in diff.changed] == [(f"{ACME}/net", changes)]
-    assert diff_live(locked(), live(entry), V24).equal == ("revision" in changes)
-    assert diff_live(locked(), live(entry), None).equal == ("revision" in changes)
+    (changed,) = diff_locks(old, lock([alias])).changed
+
+    assert (changed.source, changed.moved_from, changed.strategy) == (f"{ACME}/mesh", f"{ACME}/net", "alias")
+    assert changed.version == "v2.0.0"
+    assert changed.changes.keys() == {"version", "digest", "root", "installedAs", "replaces"}
 
 
-def test_what_only_one_of_cluster_and_lock_holds_is_told() -> None:
-    other = LivePackage("web-1", f"{ACME}/web", "v1.0.0")
+def test_what_is_switched_off_is_compared_with_what_it_was() -> None:
+    old = lock([package("net v1.0.0")])
+    new = lock(
+        [package("mesh v2.0.0", replaces=(replaced("net"),))], deactivated=[deactivated("net v1.0.0", "mesh")]
+    )
 
-    diff = diff_live(locked(), LiveLock((*live().packages[1:], other)), V23)
+    found = diff_locks(old, new)
 
-    assert [item.source for item in diff.added] == [f"{ACME}/net"]
-    assert [item.source for item in diff.removed] == [f"{ACME}/web"]
+    (changed,) = found.changed
+    assert (changed.source, changed.moved_from) == (f"{ACME}/net", "")
+    assert changed.changes == {
+        "state": ((), ("deactivated",)),
+        "replacedBy": ((), (f"{ACME}/mesh",)),
+        "root": (("v1.0.0",), ()),
+    }
+    assert [item.source for item in found.added] == [f"{ACME}/mesh"]
 
 
-def test_a_source_that_a_cluster_holds_twice_shows_both_versions() -> None:
-    again = LivePackage("acme-net-9", f"{ACME}/net", "v1.1.0")
+def test_an_alias_that_is_switched_off_is_told_by_the_name_the_cluster_knows() -> None:
+    alias = package(
+        "mesh v2.0.0",
+        installed_as=source("net"),
+        object_name="acme-net",
+        replaces=(replaced("net", "alias"),),
+    )
+    off = deactivated("mesh v2.0.0", "mesh", installed_as=source("net"), object_name="acme-net")
 
-    (changed,) = diff_live(locked(), LiveLock((*live().packages, again)), None).changed
+    found = diff_locks(
+        lock([alias]), lock([package("mesh v2.0.0", replaces=(replaced("net"),))], deactivated=[off])
+    )
 
-    assert changed.changes == {"version": (("v1.2.0", "v1.1.0"), ("v1.2.0",))}
+    assert [(item.source, item.moved_from) for item in found.changed] == [(f"{ACME}/net", "")]
+    assert [item.source for item in found.added] == [f"{ACME}/mesh"]
+
+
+def test_what_another_folder_takes_over_and_what_changes_there_is_compared() -> None:
+    app = package("app v1.0.0", "dns *")
+    own = lock([app, package("dns v1.0.0")])
+    used, later = (
+        lock([app], provided=[provided(f"dns {tag}", replaces=(source("old-dns"),), detached=detached)])
+        for tag, detached in (("v1.0.0", False), ("v1.1.0", True))
+    )
+
+    (taken,), (changed,) = diff_locks(own, used).changed, diff_locks(used, later).changed
+
+    assert taken.changes["providedBy"] == ((), ("../platform",))
+    assert taken.changes["replaces"] == ((), (f"{ACME}/old-dns",))
+    assert changed.changes.keys() == {"version", "digest", "detached"}
+    assert changed.changes["detached"] == ((), ("in ../platform",))

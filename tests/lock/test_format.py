@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from rig.locks import digest, package, source
+from rig.locks import digest, lock, package, rich_lock, source
 
 from render.lock.format import NewerRevision, format_lock
 from render.lock.model import FORMAT_REVISION, Lock, LockedDependency
@@ -128,6 +128,110 @@ def example() -> Lock:
 
 def test_the_whole_file() -> None:
     assert format_lock(example()) == EXPECTED
+
+
+RICH_DETAILS = """\
+inputs:
+  settings moves: sha256:aa00000000000000000000000000000000000000000000000000000000000000
+deactivated:
+- source: xpkg.example.org/acme/old-store
+  kind: Provider
+  version: v1.0.0
+  replacedBy:
+  - xpkg.example.org/acme/store
+  object: acme-old-store
+  fields:
+    spec:
+      packagePullPolicy: Always
+  digest: sha256:1a0a000000000000000000000000000000000000000000000000000000000000
+provided:
+- source: xpkg.example.org/acme/dns
+  folder: "../platform"
+  kind: Provider
+  version: v1.0.0
+  object: acme-dns
+  detached: true
+  replaces:
+  - xpkg.example.org/acme/old-dns
+  digest: sha256:1a0a000000000000000000000000000000000000000000000000000000000000
+packages:
+- source: xpkg.example.org/acme/app
+  object: acme-app
+  root: v1.0.0
+  detached:
+  - dns is detached
+  digest: sha256:1a0a000000000000000000000000000000000000000000000000000000000000
+- source: xpkg.example.org/acme/mesh
+  object: acme-mesh
+  state: orphaned
+  released: true
+  detached:
+  - a
+  staleEntry:
+  - b
+  digest: sha256:1a0a000000000000000000000000000000000000000000000000000000000000
+- source: xpkg.example.org/acme/net
+  installedAs: xpkg.example.org/acme/old-net
+  object: acme-old-net
+  requiredBy:
+  - xpkg.example.org/acme/app
+  replaces:
+  - source: xpkg.example.org/acme/old-net
+    strategy: alias
+    consent: moves
+  keptPins:
+  - tag: v1.1.0
+    digest: sha256:1a10000000000000000000000000000000000000000000000000000000000000
+  - tag: v1.0.0
+    source: xpkg.example.org/acme/old-net
+    digest: sha256:1a00000000000000000000000000000000000000000000000000000000000000
+  digest: sha256:1a2a000000000000000000000000000000000000000000000000000000000000
+- source: xpkg.example.org/acme/store
+  object: acme-store
+  root: v2.0.0
+  replaces:
+  - source: xpkg.example.org/acme/old-store
+    strategy: deactivate
+    consent: claim
+  groups:
+  - store.example.org
+  overrides:
+    spec:
+      revisionHistoryLimit: 1
+  digest: sha256:2a0a000000000000000000000000000000000000000000000000000000000000
+"""
+
+
+def test_what_is_moving_and_leaving_stands_in_the_second_document() -> None:
+    text = format_lock(rich_lock())
+
+    assert text.endswith(f"version: 1\nrevision: 0\n{RICH_DETAILS}")
+
+
+def test_the_first_document_holds_what_the_cluster_will_hold() -> None:
+    # Neither what is switched off nor what another folder installs; an alias under the source that its object names.
+    document = next(yaml.safe_load_all(format_lock(rich_lock())))
+
+    entries = [(entry["source"].rpartition("/")[2], entry["name"]) for entry in document["packages"]]
+    assert entries == [
+        ("app", "acme-app-1a0a00000000"),
+        ("mesh", "acme-mesh-1a0a00000000"),
+        ("old-net", "acme-old-net-1a2a00000000"),
+        ("store", "acme-store-2a0a00000000"),
+    ]
+
+
+def test_a_package_that_becomes_an_alias_stays_at_its_place_in_the_first_document() -> None:
+    alias = package("a-net v1.0.0", installed_as=source("net"), object_name="acme-net")
+    entries = [
+        [
+            entry["source"].rpartition("/")[2]
+            for entry in next(yaml.safe_load_all(format_lock(made)))["packages"]
+        ]
+        for made in (lock([package("b v1.0.0"), item]) for item in (package("net v1.0.0"), alias))
+    ]
+
+    assert entries == [["b", "net"], ["b", "net"]]
 
 
 def test_an_empty_lock_says_so() -> None:

@@ -7,9 +7,9 @@ import yaml
 from rig.locks import lock, package
 
 from render.limits import LimitExceeded, Limits
-from render.lock.diff import diff_live
 from render.lock.format import format_lock
 from render.lock.live import InvalidLiveLock, LiveLock, LivePackage, parse_live_lock
+from render.lock.live_diff import diff_live
 
 LIVE = """
 apiVersion: pkg.crossplane.io/v1beta1

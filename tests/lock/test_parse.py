@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import given
-from rig.locks import any_locks, digest, lock, package, source
+from rig.locks import any_locks, deactivated, digest, lock, package, provided, replaced, rich_lock, source
 
 from render import __version__
 from render.errors import RenderError
 from render.limits import LimitExceeded, Limits
-from render.lock.findings import InvalidLock
+from render.lock.closure import check_closure
+from render.lock.findings import DoubledLock, InvalidLock
 from render.lock.format import NewerRevision, format_lock
 from render.lock.model import Lock
 from render.lock.parse import ConflictedLock, UnsupportedLock, parse_lock
@@ -21,6 +22,9 @@ TEXT = format_lock(
         {"root Provider/app": digest("aa")},
     )
 )
+
+RICH = rich_lock()
+RICH_TEXT = format_lock(RICH)
 
 
 def parse(text: str | bytes, limits: Limits | None = None) -> Lock:
@@ -45,16 +49,18 @@ def test_line_ends_of_another_system_make_no_difference() -> None:
     assert parse(TEXT.replace("\n", "\r\n")) == parse(TEXT)
 
 
+@pytest.mark.parametrize("text", [TEXT, RICH_TEXT])
 @pytest.mark.parametrize("percent", range(0, 100, 10))
-def test_a_lock_that_was_cut_short_is_refused(percent: int) -> None:
-    data = TEXT.encode()
+def test_a_lock_that_was_cut_short_is_refused(text: str, percent: int) -> None:
+    data = text.encode()
 
     with pytest.raises(InvalidLock):
         parse(data[: len(data) * percent // 100])
 
 
-def test_a_lock_that_lost_its_last_lines_is_refused_whatever_their_number() -> None:
-    lines = TEXT.splitlines(keepends=True)
+@pytest.mark.parametrize("text", [TEXT, RICH_TEXT])
+def test_a_lock_that_lost_its_last_lines_is_refused_whatever_their_number(text: str) -> None:
+    lines = text.splitlines(keepends=True)
 
     for count in range(len(lines)):
         with pytest.raises(InvalidLock):
@@ -161,6 +167,130 @@ def test_each_fault_is_told_with_its_place(old: str, new: str, problem: str) -> 
     assert all(text.startswith("line ") for text in caught.value.why)
 
 
+def test_a_lock_with_a_bit_of_everything_is_read_and_holds_together() -> None:
+    assert parse(RICH_TEXT) == RICH
+    assert check_closure(RICH) == []
+
+
+def with_more(text: str, key: str, block: str) -> str:
+    """Return a lock's text with one more block at the end of a list of the second document."""
+    first, _, second = text.partition("---\n")
+    head, found, tail = second.partition(f"\n{key}:\n")
+    blocks, end, rest = tail.partition(
+        {"deactivated": "\nprovided:", "provided": "\npackages:"}.get(key, "\0")
+    )
+    assert found
+    return f"{first}---\n{head}{found}{blocks.rstrip()}\n{block.rstrip()}{end}{rest}\n"
+
+
+def block_of(text: str, start: str) -> str:
+    """Return the block that starts with a line, up to the next one."""
+    lines = text.partition("---\n")[2].splitlines()
+    begin = lines.index(start)
+    end = next((i for i in range(begin + 1, len(lines)) if not lines[i].startswith("  ")), len(lines))
+    return "\n".join(lines[begin:end])
+
+
+ACME = "xpkg.example.org/acme"
+
+
+@pytest.mark.parametrize(("key", "name"), [("deactivated", "old-store"), ("provided", "dns")])
+def test_what_git_left_twice_below_the_packages_is_refused_and_can_be_told_apart(key: str, name: str) -> None:
+    twice = with_more(RICH_TEXT, key, block_of(RICH_TEXT, f"- source: {ACME}/{name}"))
+
+    with pytest.raises(DoubledLock) as caught:
+        parse(twice)
+
+    (told,) = caught.value.why
+    assert told.endswith(f"LockDetails.{key}[1].source: {ACME}/{name} stands here a second time")
+
+
+@pytest.mark.parametrize("name", ["store", "old-net"])
+def test_a_package_that_is_active_is_not_deactivated_as_well(name: str) -> None:
+    # Of an alias, the source that counts is the one that the cluster knows.
+    twin = block_of(RICH_TEXT, f"- source: {ACME}/old-store").replace("old-store", name)
+    object_name = {"store": "acme-store", "old-net": "acme-old-net"}[name]
+
+    with pytest.raises(DoubledLock) as caught:
+        parse(with_more(RICH_TEXT, "deactivated", twin))
+
+    assert f"object: {object_name}" in twin
+    (told,) = caught.value.why
+    assert told.endswith(f"LockDetails.deactivated[1].source: {ACME}/{name} stands here a second time")
+
+
+@pytest.mark.parametrize("name", ["store", "net", "old-net", "old-store"])
+def test_a_package_that_is_provided_is_not_also_installed_from_here(name: str) -> None:
+    twin = block_of(RICH_TEXT, f"- source: {ACME}/dns").replace(f"{ACME}/dns", f"{ACME}/{name}")
+
+    with pytest.raises(InvalidLock) as caught:
+        parse(with_more(RICH_TEXT, "provided", twin.replace("acme-dns", "acme-own-name")))
+
+    (told,) = caught.value.why
+    assert told.endswith(f"LockDetails.provided[1].source: {ACME}/{name} stands here a second time")
+
+
+def test_an_alias_that_has_ended_leaves_its_object_behind_switched_off() -> None:
+    made = lock(
+        [package("net v1.2.0", replaces=(replaced("old-net"),))],
+        deactivated=[
+            deactivated("net v1.1.0", "net", installed_as=source("old-net"), object_name="acme-old-net")
+        ],
+    )
+
+    assert parse(format_lock(made)) == made
+    assert [str(item.cluster_source) for item in made.installed()] == [f"{ACME}/net", f"{ACME}/old-net"]
+
+
+def test_an_object_of_what_is_switched_off_belongs_to_nobody_else() -> None:
+    made = lock(
+        [package("net v1.2.0", object_name="one", replaces=(replaced("old-net"),))],
+        deactivated=[deactivated("net v1.1.0", "net", installed_as=source("old-net"), object_name="one")],
+    )
+
+    with pytest.raises(
+        InvalidLock, match=rf"deactivated\[0\].object: the Provider one is also that of {ACME}/net"
+    ):
+        parse(format_lock(made))
+
+
+def test_one_package_under_two_sources_of_the_cluster_is_refused() -> None:
+    # By its own source, which is the key in memory, one of them would be lost.
+    alias = package("net v1.2.0", installed_as=source("old-net"), object_name="acme-old-net")
+    both = Lock({source("old-net"): alias, source("net"): package("net v1.2.0")})
+
+    with pytest.raises(DoubledLock) as caught:
+        parse(format_lock(both))
+
+    (told,) = caught.value.why
+    assert told.endswith(f"LockDetails.packages[1].source: {ACME}/net stands here a second time")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "in_lock", "in_details"),
+    [
+        (f"  source: {ACME}/old-net\n  version", f"  source: {ACME}/net\n  version", "net", "old-net"),
+        (f"installedAs: {ACME}/old-net", f"installedAs: {ACME}/other", "old-net", "other"),
+        (f"  installedAs: {ACME}/old-net\n  object", "  object", "old-net", "net"),
+    ],
+)
+def test_an_alias_has_one_source_in_both_documents(old: str, new: str, in_lock: str, in_details: str) -> None:
+    assert RICH_TEXT.count(old) == 1
+
+    with pytest.raises(InvalidLock) as caught:
+        parse(RICH_TEXT.replace(old, new))
+
+    assert [text.partition(": ")[2] for text in caught.value.why] == [
+        f"Lock.packages[2]: {ACME}/{in_lock} is missing in LockDetails",
+        f"LockDetails.packages[2]: {ACME}/{in_details} is missing in Lock",
+    ]
+
+
+def test_a_lock_without_any_of_this_does_not_mention_it() -> None:
+    assert "deactivated" not in TEXT
+    assert "provided" not in TEXT
+
+
 def test_all_faults_are_told_at_once_in_the_order_of_their_lines() -> None:
     broken = (
         TEXT.replace("version: v1.2.0", "version: v1/2")
@@ -260,6 +390,7 @@ def test_bytes_that_are_no_text_are_refused() -> None:
         ("version: 1e9\n", "1000000000.0"),
         ("version: true\n", "True"),
         ("version: 1.0\n", "1.0"),
+        (f"version: 0x{'f' * 9_000}\n", "a number that is too large"),
     ],
 )
 def test_a_version_that_never_was_is_refused(written: str, found: str) -> None:
@@ -334,6 +465,18 @@ def test_what_looks_like_a_marker_inside_of_a_text_is_none() -> None:
 def test_limits_are_named(limits: Limits, named: str) -> None:
     with pytest.raises(LimitExceeded, match=named):
         parse(TEXT, limits)
+
+
+@pytest.mark.parametrize("key", ["deactivated", "provided"])
+def test_there_are_no_more_of_the_other_packages_either(key: str) -> None:
+    off = [deactivated(f"{name} v1.0.0", "net") for name in ("a", "b")]
+    others = [provided(f"{name} v1.0.0") for name in ("a", "b")]
+    made = lock([], deactivated=off) if key == "deactivated" else lock([], provided=others)
+    text = format_lock(made)
+
+    assert parse(text, Limits(packages=2))
+    with pytest.raises(LimitExceeded, match="XPLOCK_LIMIT_PACKAGES"):
+        parse(text, Limits(packages=1))
 
 
 def test_the_lines_of_faults_are_right_in_a_file_of_any_size() -> None:

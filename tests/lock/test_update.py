@@ -1,35 +1,46 @@
 """What stays of the last lock, and what an upgrade lets go of."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from rig.catalogs import FakeCatalog, Packages, candidate, digest_of, named, root
-from rig.locks import digest, lock, package
+from rig.locks import deactivated, digest, lock, package, provided, replaced
 
 from render.constraints import InvalidConstraint, parse_constraint
 from render.inputs.projects import Inputs
-from render.inputs.settings import Settings
 from render.limits import Limits
-from render.lock.model import Lock
+from render.lock.model import Lock, Replaced
 from render.lock.update import (
     LockedTags,
     UnknownPackage,
     Upgrade,
+    find_known,
     find_source,
     kept_candidates,
     parse_upgrade,
     pinned_digests,
 )
+from render.moves import Consent, Strategy
 from render.packages import Package
 from render.pipeline import LockOptions, update_lock
 from render.references import Reference, Source
 from render.registry.routes import Offline
 from render.resolve.conflict import NoSolution
 from render.roots import Request, Root
+from render.settings import Settings
 
 LOCK = lock([package("app v1.0.0", "base *", "net *"), package("base v1.0.0"), package("net v1.0.0")])
 D = digest("ab")
+MOVED = lock(
+    [
+        package("app v1.0.0", "dns *", detached=("x",)),
+        package("mesh v2.0.0", replaces=(replaced("net"), replaced("lan"))),
+    ],
+    deactivated=[deactivated("net v1.0.0", "mesh")],
+    provided=[provided("dns v1.0.0", installed_as=Source("xpkg.example.org", "before/dns"))],
+)
 
 
 def test_everything_stays_where_nothing_is_upgraded() -> None:
@@ -86,6 +97,55 @@ def test_bytes_behind_tags_that_stay_are_pinned_and_others_are_not() -> None:
     pinned = pinned_digests(LOCK, kept)
 
     assert pinned.keys() == {Reference(named("app"), "v1.0.0"), Reference(named("net"), "v1.0.0")}
+
+
+def test_an_alias_has_two_names_and_either_means_the_real_source() -> None:
+    old = Source("xpkg.example.org", "before/mesh")
+    alias = lock([package("mesh v2.0.0", installed_as=old, replaces=(replaced("net", "alias"),))])
+
+    found = [find_source(text, alias) for text in ("mesh", "before/mesh", str(old), "acme/mesh")]
+
+    assert found == [named("mesh")] * 4
+    assert find_known(str(old), alias) == named("mesh")
+
+
+@pytest.mark.parametrize("text", ["net", "acme/net", "lan"])
+def test_what_others_have_replaced_cannot_be_named_but_tells_by_whom(text: str) -> None:
+    with pytest.raises(UnknownPackage) as caught:
+        find_source(text, MOVED)
+
+    assert caught.value.why == (f"{named('mesh')} has taken its place",)
+    assert caught.value.next == (f"name {named('mesh')} instead",)
+    assert find_known(text, MOVED) == named(text.rpartition("/")[2])
+
+
+def test_what_another_folder_provides_is_found_only_by_those_who_look_for_it() -> None:
+    with pytest.raises(UnknownPackage) as caught:
+        find_source("dns", MOVED)
+
+    assert caught.value.why == ("../platform provides it",)
+    assert find_source("dns", MOVED, provided=True) == named("dns")
+    assert find_known("before/dns", MOVED) == find_known("acme/dns", MOVED) == named("dns")
+
+
+def test_of_one_short_name_the_active_package_is_meant_and_the_full_name_means_the_other() -> None:
+    old = Source("xpkg.example.org", "before/mesh")
+    off = deactivated("mesh v1.0.0", "mesh", source=old, object_name="before-mesh")
+    both = lock(
+        [package("mesh v2.0.0", replaces=(Replaced(old, Strategy.DEACTIVATE, Consent.MOVES),))],
+        deactivated=[off],
+    )
+
+    assert find_known("mesh", both) == named("mesh")
+    assert find_known("before/mesh", both) == find_known(str(old), both) == old
+
+
+@pytest.mark.parametrize("find", [find_source, find_known])
+def test_what_nobody_knows_is_told_what_is_near(find: Callable[[str, Lock], Source]) -> None:
+    with pytest.raises(UnknownPackage, match="mash is not in the lock") as caught:
+        find("mash", MOVED)
+
+    assert caught.value.why[0] == f"did you mean {named('mesh')}?"
 
 
 @pytest.mark.parametrize("text", ["base", "acme/base", "xpkg.example.org/acme/base"])

@@ -1,0 +1,128 @@
+"""Folders of one cluster: which of them use which, and in what order they are locked."""
+
+import posixpath
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeAlias
+
+from render.errors import InvalidInput
+from render.inputs.projects import read_settings
+from render.limits import LimitExceeded, Limits
+from render.lock.model import Lock
+
+# Each folder as it was written, and where that is.
+Uses: TypeAlias = Sequence[tuple[str, Path]]
+
+
+class CircularUses(InvalidInput):
+    """Folders that use each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A folder: the others that it uses, and its lock where that need not be read."""
+
+    folder: Path
+    uses: Uses = ()
+    lock: Lock | None = None
+
+    @property
+    def used(self) -> list[Path]:
+        """Where the folders that it uses really are."""
+        return [path.resolve() for _, path in self.uses]
+
+
+# By where each folder really is; with every folder that one of them uses.
+Members: TypeAlias = Mapping[Path, Member]
+_NONE: Members = MappingProxyType({})
+
+
+def read_members(starts: Members, limits: Limits, known: Members = _NONE) -> dict[Path, Member]:
+    """Return some folders with all that they use, and what those use in turn; nothing known is read again."""
+    members = dict(starts)
+    waiting = [path for member in starts.values() for _, path in member.uses]
+    while waiting:
+        path = waiting.pop()
+        there = path.resolve()
+        if there in members:
+            continue
+        if len(members) - len(starts) >= limits.used_folders:
+            raise LimitExceeded("too many folders use each other", "used_folders", limits)
+        members[there] = known.get(there) or _read_member(plain_path(path), limits)
+        waiting += [path for _, path in members[there].uses]
+    _refuse_circles(members)
+    return members
+
+
+def _read_member(folder: Path, limits: Limits) -> Member:
+    return Member(folder, read_settings(folder, limits).uses)
+
+
+def find_used(start: Path, members: Members) -> dict[Path, str]:
+    """Return all folders that one uses, the nearest first, each as it is called from there."""
+    found: dict[Path, str] = {}
+    reached = [(start, "")]
+    for path, name in reached:
+        for (text, _), there in zip(members[path].uses, members[path].used, strict=True):
+            if there not in found and there in members:
+                found[there] = _joined(start, name, text)
+                reached.append((there, found[there]))
+    return found
+
+
+def in_order(folders: Sequence[Path], members: Members) -> list[Path]:
+    """Return folders with those that are used before those that use them, and otherwise as they were."""
+    levels: dict[Path, int] = {}
+    for path in TopologicalSorter({path: member.used for path, member in members.items()}).static_order():
+        levels[path] = 1 + max((levels[used] for used in members[path].used), default=0)
+    return sorted(folders, key=lambda path: levels[path])
+
+
+def find_clusters(members: Members) -> dict[Path, int]:
+    """Return a number for each folder; folders that are connected by `uses` have the same one."""
+    # What could not be read connects nobody.
+    neighbours = {path: members.keys() & set(member.used) for path, member in members.items()}
+    for path, member in members.items():
+        for used in members.keys() & set(member.used):
+            neighbours[used].add(path)
+    numbers: dict[Path, int] = {}
+    for number, start in enumerate(neighbours):
+        waiting = [start]
+        while waiting:
+            path = waiting.pop()
+            if path not in numbers:
+                numbers[path] = number
+                waiting += neighbours[path]
+    return numbers
+
+
+def plain_path(path: Path) -> Path:
+    """Return a path without its detours, if that leads to the same place: a link can be one of them."""
+    plain = Path(posixpath.normpath(path))
+    return plain if plain.resolve() == path.resolve() else path
+
+
+def _joined(start: Path, name: str, text: str) -> str:
+    """Return what a folder is called from the first one, by way of another."""
+    if not name:
+        return text
+    joined = posixpath.join(name, text)
+    plain = posixpath.normpath(joined)
+    return plain if (start / plain).resolve() == (start / joined).resolve() else joined
+
+
+def _refuse_circles(members: Members) -> None:
+    try:
+        TopologicalSorter({path: member.used for path, member in members.items()}).prepare()
+    except CycleError as error:
+        names = [str(members[path].folder) for path in reversed(error.args[1])][1:]
+        first = names.index(min(names))
+        ordered = [*names[first:], *names[: first + 1]]
+        raise CircularUses(
+            "folders use each other in a circle",
+            why=" uses ".join(ordered),
+            next="remove one of these from `uses`: what both need belongs in a folder of its own",
+        ) from None

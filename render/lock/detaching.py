@@ -1,0 +1,89 @@
+"""Which packages Crossplane must not check itself, and why: where its check would fail although ours holds."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from render.lock.model import Lock, LockedDependency, LockedPackage
+from render.lock.serving import Serving, Target
+from render.names import object_name
+from render.references import Source, is_digest
+
+EVERYTHING = "detach is set to all"
+_OWN_WISH = "its manifest says skipDependencyResolution"
+
+
+def find_reasons(lock: Lock, known: Mapping[Source, Iterable[str]]) -> dict[Source, tuple[str, ...]]:
+    """Return why active packages are detached, closed upwards: who depends on a detached one is detached as well.
+
+    `known` are reasons that a lock does not show by itself.
+    """
+    serving, packages = Serving(lock), lock.packages
+    needs = {source: list(_needs(package, serving)) for source, package in packages.items()}
+    reasons = {
+        source: {*_own_reasons(package, serving), *_mismatches(needs[source]), *known.get(source, ())}
+        for source, package in packages.items()
+    }
+    dependants: dict[Source, list[Source]] = {source: [] for source in packages}
+    for source, found in needs.items():
+        for _, target in found:
+            if target.source in dependants:
+                dependants[target.source].append(source)
+    waiting = [source for source in packages if reasons[source]]
+    while waiting:
+        detached = waiting.pop()
+        for dependant in dependants[detached]:
+            if not reasons[dependant]:
+                waiting.append(dependant)
+            reasons[dependant].add(f"it depends on {detached}, which is detached")
+    return {source: tuple(sorted(found)) for source, found in reasons.items() if found}
+
+
+def check_detaching(lock: Lock) -> list[str]:
+    """Return which packages of a lock are attached and must not be."""
+    recorded = {source: package.detached for source, package in lock.packages.items()}
+    return [
+        f"{source} has to be detached: {'; '.join(why)}"
+        for source, why in sorted(find_reasons(lock, recorded).items())
+        if not recorded[source]
+    ]
+
+
+def _needs(package: LockedPackage, serving: Serving) -> Iterator[tuple[LockedDependency, Target]]:
+    for dependency in package.dependencies:
+        # What is missing makes a lock stale, which is found elsewhere.
+        for target in serving.targets(package.source, dependency):
+            yield dependency, target
+
+
+def _own_reasons(package: LockedPackage, serving: Serving) -> Iterator[str]:
+    spec = package.fields.get("spec")
+    if isinstance(spec, Mapping) and spec.get("skipDependencyResolution") is True:
+        yield _OWN_WISH
+    for dependency in package.dependencies:
+        # Crossplane would install what was replaced; and what names itself stops everything, as a circle.
+        if serving.serves_itself(package.source, dependency):
+            yield f"it needs {dependency.package}, whose place it has taken"
+
+
+def _mismatches(needs: Iterable[tuple[LockedDependency, Target]]) -> Iterator[str]:
+    for dependency, target in needs:
+        yield from _mismatch(dependency, target)
+
+
+def _mismatch(dependency: LockedDependency, target: Target) -> Iterator[str]:
+    """Yield why Crossplane would not take a locked package for what a dependency names, or must not look for it."""
+    known = target.cluster_source
+    # Crossplane compares text, and takes any other spelling for another package.
+    if dependency.package != str(known):
+        yield f"it needs {dependency.package}, which the cluster knows as {known}"
+    # Its resolver would create the name it derives as well, and two objects for one source stop everything.
+    if target.object_name != object_name(known):
+        yield f"it needs {known}, whose object is named {target.object_name}"
+    # It compares digests as text, and a tag suits no digest, whatever bytes it leads to.
+    by_digest = target.by_digest or is_digest(dependency.constraints)
+    if by_digest and dependency.constraints != target.version:
+        installed = "digest" if target.by_digest else "tag"
+        yield f"it needs {known} {dependency.constraints}, which is installed by its {installed}"
+    if dependency.kind not in (None, target.kind):
+        yield f"it takes {known} for a {dependency.kind}, which is a {target.kind}"
+    if not isinstance(target, LockedPackage) and target.detached:
+        yield f"it needs {known}, which is detached in {target.folder}"
