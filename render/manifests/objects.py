@@ -1,0 +1,82 @@
+"""Lock and inputs → all objects that are applied, in their order; no network, no git, no clock."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from render.lock.model import Lock, LockedPackage
+from render.manifests.clashes import FOLDER, LOCK, check_identities, check_packages
+from render.manifests.companions import render_companions
+from render.manifests.layers import find_layers
+from render.manifests.packages import check_admitted, render_package
+from render.manifests.passed import is_setting, refuse_locks, render_other, render_setting
+from render.manifests.pins import find_pins, render_pin
+from render.manifests.waves import instance_wave, package_wave
+
+if TYPE_CHECKING:
+    # Reading a folder takes more than rendering it.
+    from render.inputs.projects import Inputs
+
+_Layers: TypeAlias = Sequence[Sequence[LockedPackage]]
+
+
+def render_objects(lock: Lock, inputs: "Inputs") -> list[dict[str, Any]]:
+    """Return every object, complete and checked."""
+    packages = lock.installed()
+    check_packages(packages)
+    refuse_locks(inputs.passed)
+    layers = find_layers(lock.in_order())
+    # What the user says of registries stands before the pins that lead there, and does not move when pins change.
+    sections = [
+        (FOLDER, [render_setting(value) for value in inputs.passed if is_setting(value)]),
+        (LOCK, _render_pins(packages, inputs)),
+        (LOCK, _render_packages(layers, inputs)),
+        (LOCK, _render_deactivated(lock, inputs)),
+        (FOLDER, _render_others(layers, inputs)),
+    ]
+    check_identities(sections)
+    return [value for _, values in sections for value in values]
+
+
+def _render_pins(packages: Sequence[LockedPackage], inputs: "Inputs") -> list[dict[str, Any]]:
+    if inputs.settings.pin != "digest":
+        return []
+    pins = find_pins(packages, inputs.rewrites)
+    made = [*map(render_pin, pins), *render_companions(pins, inputs.passed)]
+    # By name, a companion follows its pin, and the pins of one package stand together.
+    return sorted(made, key=lambda value: str(value["metadata"]["name"]))
+
+
+def _render_packages(layers: _Layers, inputs: "Inputs") -> list[dict[str, Any]]:
+    graph, guard = inputs.settings.waves == "graph", inputs.settings.guard
+    made = [
+        render_package(package, wave=package_wave(level, graph=graph), guarded=guard and not package.released)
+        for level, layer in enumerate(layers)
+        for package in layer
+    ]
+    check_admitted([value["spec"]["package"] for value in made])
+    return made
+
+
+def _render_deactivated(lock: Lock, inputs: "Inputs") -> list[dict[str, Any]]:
+    if not lock.deactivated:
+        return []
+    # Switching packages off is for those who have moved something.
+    from render.manifests.deactivation import render_deactivated
+
+    settings = inputs.settings
+    made = [
+        render_deactivated(
+            package,
+            guarded=settings.guard and not package.released,
+            crossplane=settings.crossplane_version,
+        )
+        for _, package in sorted(lock.deactivated.items())
+    ]
+    return [value for values in made for value in values]
+
+
+def _render_others(layers: _Layers, inputs: "Inputs") -> list[dict[str, Any]]:
+    # A definition without a group would make an object of its kind of every core object.
+    groups = {group for layer in layers for package in layer for group in package.groups if group}
+    wave = instance_wave(len(layers), graph=inputs.settings.waves == "graph")
+    return [render_other(value, groups, wave) for value in inputs.passed if not is_setting(value)]

@@ -1,0 +1,118 @@
+"""The rendered set through a kustomization of the user's: built in a copy, and checked when it comes back."""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from render.documents import file_rules, parse_documents
+from render.errors import InvalidInput, RenderError
+from render.inputs.folders import KUSTOMIZATION_FILES
+from render.inputs.kustomizations import check_kustomizations, repository_of
+from render.inputs.kustomize import KustomizeFailed, build_kustomization
+from render.inputs.problems import InvalidInputs
+from render.limits import Limits
+from render.manifests.copying import copy_folder
+from render.manifests.fixed import check_fixed
+from render.manifests.identities import identify
+from render.manifests.text import format_yaml
+from render.values import replace
+from render.yaml_text import format_document
+
+_RENDERED = "rendered"
+_FILE = "objects.yaml"
+_TRY_IT = (
+    "correct it; to build it by hand, take overlay out of xplock.yaml, run xplock render --out,",
+    "and add the folder that this writes to the kustomization's resources",
+)
+
+
+class UnusableOverlay(InvalidInput):
+    """A folder that cannot be an overlay."""
+
+    def __init__(self, overlay: Path, why: str) -> None:
+        super().__init__(f"{overlay} is not used as overlay", why=why, next="correct overlay in xplock.yaml")
+
+
+class OverlayFailed(RenderError):
+    """An overlay that did not build; it is told by the name of its folder, not by that of the copy."""
+
+    def __init__(self, error: RenderError, copy: Path, overlay: Path) -> None:
+        # Alone the overlay has nothing to patch, so building it alone would tell nothing.
+        steps = _TRY_IT if isinstance(error, KustomizeFailed) else error.next
+        super().__init__(error.what.replace(str(copy), str(overlay)), why=error.why, next=steps)
+        self.exit_code = error.exit_code  # type: ignore[misc]  # an instance's own
+
+
+def apply_overlay(
+    objects: Sequence[dict[str, Any]],
+    overlay: Path,
+    project: Path,
+    limits: Limits,
+    environ: Mapping[str, str],
+) -> list[dict[str, Any]]:
+    """Return what an overlay makes of the objects, in their order, and behind them what it adds."""
+    _check_overlay(overlay, project, limits)
+    with _scratch_folder(overlay) as scratch:
+        _write_rendered(scratch / _RENDERED, objects)
+        copy = scratch / "overlay"
+        copy_folder(overlay, copy, limits)
+        _add_rendered(copy, limits)
+        output = _build(copy, overlay, limits, environ)
+    rules = file_rules(replace(limits, file_bytes=limits.kustomize_bytes))
+    made = parse_documents(output, rules)
+    check_fixed(objects, made, overlay)
+    return _in_order(objects, made)
+
+
+def _check_overlay(overlay: Path, project: Path, limits: Limits) -> None:
+    if overlay.resolve() == project.resolve():
+        raise UnusableOverlay(overlay, "it is the project folder itself")
+    if not overlay.resolve().is_relative_to(repository_of(project.resolve())):
+        raise UnusableOverlay(overlay, "it is outside of the repository")
+    # It is built in a copy, beside which there is nothing.
+    problems = check_kustomizations(overlay, limits, alone=True)
+    if problems:
+        raise InvalidInputs(overlay, problems)
+
+
+@contextmanager
+def _scratch_folder(overlay: Path) -> Iterator[Path]:
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="xplock-")
+    except OSError as error:
+        raise RenderError(
+            f"the overlay in {overlay} cannot be built",
+            why=f"there is no place for its copy: {(error.strerror or '').lower()}",
+            next="set TMPDIR to a folder that can be written to",
+        ) from None
+    with folder as name:
+        yield Path(name).resolve()
+
+
+def _write_rendered(folder: Path, objects: Sequence[Mapping[str, Any]]) -> None:
+    folder.mkdir()
+    (folder / _FILE).write_text(format_yaml(objects), encoding="utf-8")
+    (folder / KUSTOMIZATION_FILES[0]).write_text(format_document({"resources": [_FILE]}), encoding="utf-8")
+
+
+def _add_rendered(copy: Path, limits: Limits) -> None:
+    """Make the rendered set the first resource of the overlay's copy."""
+    [path] = [copy / name for name in KUSTOMIZATION_FILES if (copy / name).exists()]
+    [document] = parse_documents(path.read_bytes(), file_rules(limits))
+    resources = [f"../{_RENDERED}", *(document.get("resources") or ())]
+    path.write_text(format_document({**document, "resources": resources}), encoding="utf-8")
+
+
+def _build(copy: Path, overlay: Path, limits: Limits, environ: Mapping[str, str]) -> bytes:
+    try:
+        return build_kustomization(copy, limits, environ)
+    except RenderError as error:
+        raise OverlayFailed(error, copy, overlay) from None
+
+
+def _in_order(objects: Sequence[dict[str, Any]], made: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    # kustomize sorts by kind unless told otherwise.
+    order = {identify(value): i for i, value in enumerate(objects)}
+    return sorted(made, key=lambda value: order.get(identify(value), len(order)))

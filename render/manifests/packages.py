@@ -1,0 +1,97 @@
+"""LockedPackage → the Provider, Configuration or Function that installs it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from render.errors import InvalidInput
+from render.lock.format import PACKAGE_API
+from render.lock.model import LockedPackage
+from render.manifests.annotations import set_wave
+from render.manifests.guards import add_guards, remove_guards
+from render.references import is_admitted
+
+REQUIRED_BY = "xplock.dev/required-by"
+
+_SHOWN_DEPENDANTS = 20
+_SHOWN_REFERENCES = 20
+_METADATA_ORDER = ("name", "namespace", "labels", "annotations")
+
+
+class UnadmittedPackages(InvalidInput):
+    """Packages that the API server would refuse by the form of their reference."""
+
+    def __init__(self, references: Sequence[str]) -> None:
+        hidden = len(references) - _SHOWN_REFERENCES
+        more = [f"… and {hidden:,} more"] if hidden > 0 else []
+        super().__init__(
+            "the API server admits no package of a registry whose name has no dot",
+            why=[*references[:_SHOWN_REFERENCES], *more],
+            next=[
+                "ask for it under a registry name with a dot, such as registry.example,",
+                "and add an ImageConfig that rewrites this name to the registry",
+            ],
+        )
+
+
+def render_package(package: LockedPackage, *, wave: str | None, guarded: bool) -> dict[str, Any]:
+    """Return the object that installs a package."""
+    added, own = _part(package.overrides, "metadata"), _part(package.fields, "metadata")
+    annotations = {**_part(added, "annotations"), **_part(own, "annotations")}
+    if package.required_by:
+        annotations[REQUIRED_BY] = _format_dependants(package.required_by)
+    set_wave(annotations, wave)
+    if guarded:
+        add_guards(annotations)
+    elif package.released:
+        # Also those of its own manifest, which nobody can edit any more.
+        remove_guards(annotations)
+    labels = {**_part(added, "labels"), **_part(own, "labels")}
+    named = {"name": package.object_name, "labels": labels, "annotations": annotations}
+    return {
+        "apiVersion": PACKAGE_API,
+        "kind": package.kind.value,
+        "metadata": _order_metadata({**added, **own, **named}),
+        "spec": _render_spec(package),
+    }
+
+
+def check_admitted(references: Sequence[str]) -> None:
+    """Refuse every spec.package that the API server would refuse."""
+    refused = [reference for reference in references if not is_admitted(reference)]
+    if refused:
+        raise UnadmittedPackages(refused)
+
+
+def _order_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    order = [*_METADATA_ORDER, *sorted(metadata.keys() - _METADATA_ORDER)]
+    return {key: _sorted(metadata[key]) for key in order if metadata.get(key)}
+
+
+def _render_spec(package: LockedPackage) -> dict[str, Any]:
+    given = {**_part(package.overrides, "spec"), **_part(package.fields, "spec")}
+    given.pop("package", None)
+    if package.detached:
+        given["skipDependencyResolution"] = True
+    return {"package": _format_reference(package), **_sorted(given)}
+
+
+def _format_reference(package: LockedPackage) -> str:
+    return f"{package.cluster_source}{'@' if package.by_digest else ':'}{package.version}"
+
+
+def _format_dependants(dependants: Sequence[str]) -> str:
+    hidden = len(dependants) - _SHOWN_DEPENDANTS
+    more = f" and {hidden:,} more" if hidden > 0 else ""
+    return ", ".join(sorted(dependants)[:_SHOWN_DEPENDANTS]) + more
+
+
+def _part(fields: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    part = fields.get(key)
+    return part if isinstance(part, dict) else {}
+
+
+def _sorted(value: Any) -> Any:
+    # All the way down, as a lock is written: one that was never on disk renders to the same bytes.
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list | tuple) else value

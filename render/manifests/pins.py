@@ -1,0 +1,113 @@
+"""ImageConfigs that lead every locked tag to the bytes it was locked with."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from render.digests import sha256_hex
+from render.errors import InvalidInput
+from render.lock.model import LockedPackage
+from render.manifests.annotations import SYNC_WAVE
+from render.manifests.locations import Locations
+from render.manifests.waves import EARLY
+from render.names import dns_label
+from render.references import Digest, Source
+from render.rewrites import Rewrite
+from render.values import dataclass
+
+IMAGE_CONFIG = ("pkg.crossplane.io/v1beta1", "ImageConfig")
+
+_HASH_PART = 8
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A tag that leads to exact bytes."""
+
+    name: str
+    # What a package says: a source and a tag.
+    prefix: str
+    # What would be pulled without the pin, and the same without its tag.
+    pulled: str
+    location: str
+    digest: Digest
+
+    @property
+    def target(self) -> str:
+        """What is pulled instead."""
+        return f"{self.location}@{self.digest}"
+
+
+class ContestedPins(InvalidInput):
+    """Rewrites of the user's for the very references that are pinned."""
+
+    def __init__(self, contests: Sequence[tuple[Rewrite, Pin]]) -> None:
+        lines = [
+            f"{rewrite.place} rewrites {rewrite.prefix} to {rewrite.replacement}, its pin to {pin.target}"
+            for rewrite, pin in contests
+        ]
+        hidden = len(lines) - _SHOWN
+        super().__init__(
+            "a rewrite and a pin have the same prefix, and Crossplane takes either",
+            why=[*lines[:_SHOWN], *([f"… and {hidden:,} more"] if hidden > 0 else [])],
+            next=[
+                "shorten the prefix of the rewrite so that it ends in front of the tag, or remove it",
+                "or ask for the package by its digest, which needs no pin",
+            ],
+        )
+
+
+def find_pins(packages: Sequence[LockedPackage], rewrites: Sequence[Rewrite]) -> list[Pin]:
+    """Return the pins of all packages: those of what is installed, then those of earlier versions."""
+    locations = Locations(rewrites)
+    current = [_current_pin(package, locations) for package in packages if not package.by_digest]
+    contests = [(rewrite, pin) for pin in current if (rewrite := _contest(pin, locations))]
+    if contests:
+        raise ContestedPins(contests)
+    found = {pin.prefix: pin for pin in current}
+    for pin in (pin for package in packages for pin in _kept_pins(package, locations)):
+        # What the user says of an earlier version stands; whoever took the error's advice has such a pin.
+        if not _contest(pin, locations):
+            found.setdefault(pin.prefix, pin)
+    return list(found.values())
+
+
+def render_pin(pin: Pin) -> dict[str, Any]:
+    """Return the ImageConfig of a pin."""
+    return image_config(pin.name, pin.prefix, {"rewriteImage": {"prefix": pin.target}})
+
+
+def image_config(name: str, prefix: str, purposes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an ImageConfig for one prefix."""
+    return {
+        "apiVersion": IMAGE_CONFIG[0],
+        "kind": IMAGE_CONFIG[1],
+        "metadata": {"name": name, "annotations": {SYNC_WAVE: EARLY}},
+        "spec": {"matchImages": [{"type": "Prefix", "prefix": prefix}], **purposes},
+    }
+
+
+def _current_pin(package: LockedPackage, locations: Locations) -> Pin:
+    installed, source = package.cluster_source, package.source
+    return _pin(package.object_name, installed, source, package.version, package.digest, locations)
+
+
+def _kept_pins(package: LockedPackage, locations: Locations) -> Iterator[Pin]:
+    for kept in package.kept_pins:
+        source = kept.source or package.source
+        installed = kept.installed_as or kept.source or package.cluster_source
+        yield _pin(package.object_name, installed, source, kept.tag, kept.digest, locations)
+
+
+def _pin(name: str, installed: Source, source: Source, tag: str, digest: Digest, locations: Locations) -> Pin:
+    """Return the pin of a tag under the source that is installed, to bytes that another source may have."""
+    prefix = f"{installed}:{tag}"
+    marked = sha256_hex(prefix)[:_HASH_PART]
+    full = f"xplock-{name}-{dns_label(tag)}-{marked}"
+    return Pin(full, prefix, *locations.find(str(source), tag), digest)
+
+
+def _contest(pin: Pin, locations: Locations) -> Rewrite | None:
+    """Return a rewrite that Crossplane could take instead of the pin, unless both say the same."""
+    own = locations.exact(pin.prefix)
+    return own if own and own.replacement != pin.target else None
