@@ -1,0 +1,1 @@
+"""What could go wrong, found without asking anybody: one rule per function."""

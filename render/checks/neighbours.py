@@ -1,0 +1,149 @@
+"""Rules about several folders of one cluster: what they use of each other, and what they must not both have."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from render.checks.model import Checked, CheckedFolder, Finding
+from render.errors import RenderError
+from render.inputs.projects import Inputs
+from render.lock.cluster import find_clusters
+from render.lock.model import Lock, LockedPackage, Provided
+from render.lock.neighbours import Neighbours
+from render.lock.provided import compare_provided, find_unsuited
+from render.lock.serving import Serving
+from render.lock.sharing import advise_sharing, find_shared, package_names, shown_names
+from render.manifests.identities import identify
+
+_DIFFERS, _UNSATISFIABLE = 3, 4
+
+
+def used_unusable(checked: Checked) -> Iterator[Finding]:
+    """What a folder uses has no lock, cannot be read, leads in a circle, or is in two folders."""
+    for one in checked.folders:
+        if isinstance(one.around, RenderError):
+            yield Finding.of("used-unusable", one, one.around)
+
+
+def provided_changed(checked: Checked) -> Iterator[Finding]:
+    """A folder that is used has something else locked than the lock of the one that uses it says."""
+    for one, lock, around in _with_neighbours(checked):
+        changes = compare_provided(lock, around)
+        if changes and not [*find_unsuited(lock, around), *_needed(lock, around)]:
+            yield Finding(
+                "provided-changed",
+                one.name,
+                "its lock does not know what the folders that it uses have now",
+                tuple(changes),
+                (f"run: xplock lock {one.name}",),
+                _DIFFERS,
+            )
+
+
+def provided_unsuited(checked: Checked) -> Iterator[Finding]:
+    """A folder that is used has a version that a package of the one that uses it does not accept."""
+    for one, lock, around in _with_neighbours(checked):
+        problems = find_unsuited(lock, around)
+        if problems:
+            yield Finding(
+                "provided-unsuited",
+                one.name,
+                "the folders that it uses have versions that its packages do not accept",
+                tuple(problems),
+                (f"run: xplock lock {one.name}", "or go back to the version that they accept"),
+                _UNSATISFIABLE,
+            )
+
+
+def needed_elsewhere(checked: Checked) -> Iterator[Finding]:
+    """A folder that is used has moved, retired or dropped what a package of the one that uses it depends on."""
+    for one, lock, around in _with_neighbours(checked):
+        problems = list(_needed(lock, around))
+        if problems:
+            yield Finding(
+                "needed-elsewhere",
+                one.name,
+                "the folders that it uses let go of what its packages need",
+                tuple(problems),
+                (f"take that back, or first drop what needs it in {one.name}, and lock both",),
+                _UNSATISFIABLE,
+            )
+
+
+def rendered_twice(checked: Checked) -> Iterator[Finding]:
+    """Two folders of one cluster have the same package, or render the same object."""
+    clusters = find_clusters(checked.members)
+    if checked.same_cluster:
+        clusters = dict.fromkeys(clusters, 0)
+    known = {one.path: one for one in checked.folders}
+    names = {path: sorted(_names(one)) for path, one in known.items()}
+    for paths, shared in find_shared(names, clusters).items():
+        folders = [known[path] for path in paths]
+        yield Finding(
+            "rendered-twice",
+            folders[0].name,
+            f"{' and '.join(one.name for one in folders)} render the same",
+            tuple(shown_names(shared)),
+            _advice(paths, shared, checked),
+            _UNSATISFIABLE,
+        )
+
+
+def _advice(paths: Sequence[Path], shared: Sequence[str], checked: Checked) -> tuple[str, ...]:
+    packages = [package_names(one.lock) for one in checked.folders if isinstance(one.lock, Lock)]
+    if set().union(*packages).isdisjoint(shared):
+        return ("keep it in one of them",)
+    return tuple(advise_sharing(paths, checked.members))
+
+
+def _with_neighbours(checked: Checked) -> Iterator[tuple[CheckedFolder, Lock, Neighbours]]:
+    for one in checked.folders:
+        known = isinstance(one.inputs, Inputs)
+        if known and isinstance(one.lock, Lock) and isinstance(one.around, Neighbours):
+            yield one, one.lock, one.around
+
+
+def _needed(lock: Lock, around: Neighbours) -> Iterator[str]:
+    serving, now = Serving(lock), Serving(replace(lock, provided=around.provided))
+    for package in lock.in_order():
+        for dependency in package.dependencies:
+            for target in serving.targets(package.source, dependency):
+                if isinstance(target, Provided):
+                    there = now.answers(package.source, dependency)
+                    problem = _loss(package, target, around, answered=there)
+                    if problem:
+                        yield f"{package.source} {package.version} needs {target.cluster_source}, which {problem}"
+
+
+def _loss(package: LockedPackage, target: Provided, around: Neighbours, *, answered: bool) -> str:
+    """Return what has become of a package that another one depends on, if that one cannot go on."""
+    if target.source in around.released:
+        return f"{target.folder} is about to drop"
+    # Whoever is detached does not mind under which name the package goes on.
+    goes_on = answered and package.detached
+    if not goes_on and any(off.cluster_source == target.cluster_source for off in around.deactivated):
+        return f"{target.folder} has switched off"
+    if not answered:
+        return f"{target.folder} has dropped"
+    names = {other.cluster_source for other in around.provided.values()}
+    # Crossplane looks for it by that name.
+    if target.cluster_source not in names and not package.detached:
+        return f"{target.folder} has under another name"
+    return ""
+
+
+def _names(one: CheckedFolder) -> set[str]:
+    packages = package_names(one.lock) if isinstance(one.lock, Lock) else set()
+    objects = () if isinstance(one.objects, RenderError) else one.objects
+    return packages | {name for value in objects if (name := _object_name(value))}
+
+
+def _object_name(value: Mapping[str, Any]) -> str:
+    group, kind, namespace, name = identify(value)
+    # Without a name it is what the API server makes of it.
+    return (
+        f"{kind} {f'{namespace}/' if namespace else ''}{name}{f' of {group}' if group else ''}"
+        if name
+        else ""
+    )
