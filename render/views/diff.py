@@ -1,6 +1,5 @@
-"""The difference of two locks: as text for a terminal, as JSON, and as Markdown for a pull request."""
+"""The difference of two locks, as text for a terminal and as JSON."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -8,37 +7,37 @@ from render.lock.diff import ChangedPackage, DiffedPackage, LockDiff
 from render.texts import visible
 
 EQUAL = "No differences.\n"
+_CHANGED = "Changed"
 
 # Everything else about a package is one text.
-_LISTS = frozenset({"requiredBy", "dependencies", "objects", "fields"})
-# In a table: what is worth a reviewer's time, but for the version, which has columns of its own.
-_TOLD = (
-    "kind",
-    "object",
-    "digest",
-    "tag",
-    "root",
-    "requiredBy",
-    "dependencies",
-    "objects",
-    "family",
-    "crossplane",
+LISTS = frozenset(
+    {"requiredBy", "replaces", "replacedBy", "detached", "staleEntry", "dependencies", "objects", "groups"}
+    | {"fields", "overrides", "keptPins"}
 )
-_CODE = re.compile(r"[^`|\\\n]+")
-_LONG_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+# What is meant where nothing is said.
+_UNSAID = {"state": "wanted", "released": "no"}
+# What is told of a package in one line.
+_WORDS = {
+    "state": "",
+    "root": "asked for as ",
+    "requiredBy": "required by ",
+    "replacedBy": "replaced by ",
+    "installedAs": "alias of ",
+    "providedBy": "provided by ",
+}
 
 
 def format_diff(diff: LockDiff) -> str:
     """Write a difference for a person."""
-    if diff.equal:
-        return EQUAL
     blocks = [
         *[_changed_lines(package) for package in diff.changed],
         *[[f"Added {_headline(package)}"] for package in diff.added],
         *[[f"Removed {_headline(package)}"] for package in diff.removed],
-        *([["Inputs", *[f"  {visible(text)}" for text in diff.inputs]]] if diff.inputs else []),
+        _titled("Inputs", diff.inputs),
+        _titled("Not a difference", diff.explained),
     ]
-    return "".join(f"{line}\n" for block in blocks for line in block)
+    lines = "".join(f"{line}\n" for block in blocks for line in block)
+    return EQUAL + lines if diff.equal else lines
 
 
 def diff_document(diff: LockDiff) -> dict[str, Any]:
@@ -50,71 +49,99 @@ def diff_document(diff: LockDiff) -> dict[str, Any]:
         "changed": [
             {
                 "source": package.source,
+                **_move_document(package),
                 **{name: _change_document(name, *pair) for name, pair in package.changes.items()},
             }
             for package in diff.changed
         ],
         "inputs": list(diff.inputs),
+        "explained": list(diff.explained),
     }
 
 
-def format_markdown(diff: LockDiff) -> str:
-    """Write a difference as a table that a pull request shows; nothing in it is read as markup."""
-    if diff.equal:
-        return EQUAL
-    rows = [
-        *[_changed_row(package) for package in diff.changed],
-        *[
-            _row("added", package.source, "", _first(package, "version"), _facts(package))
-            for package in diff.added
-        ],
-        *[_row("removed", package.source, _first(package, "version"), "", "") for package in diff.removed],
-    ]
-    table = ["| | package | from | to | more |", "|---|---|---|---|---|", *rows] if rows else []
-    inputs = ["Inputs:", "", *[f"- {_code(text)}" for text in diff.inputs]] if diff.inputs else []
-    return "\n".join([*table, *([""] if table and inputs else []), *inputs, ""])
+def _titled(title: str, texts: Sequence[str]) -> list[str]:
+    return [title, *[f"  {visible(text)}" for text in texts]] if texts else []
 
 
 def _headline(package: DiffedPackage) -> str:
-    kind, name = _first(package, "kind"), _first(package, "object")
+    kind, name = format_aspect(package, "kind"), format_aspect(package, "object")
     facts = [" ".join(part for part in (kind, name) if part)]
-    if "root" in package.aspects:
-        facts.append(f"asked for as {_first(package, 'root')}")
-    if package.aspects.get("requiredBy"):
-        facts.append(f"required by {', '.join(package.aspects['requiredBy'])}")
-    told = "; ".join(fact for fact in facts if fact)
-    return visible(f"{package.source} {_first(package, 'version')}" + (f" ({told})" if told else ""))
+    facts += [
+        f"{word}{format_aspect(package, name)}" for name, word in _WORDS.items() if name in package.aspects
+    ]
+    told = "; ".join(fact for fact in [*facts, package.note] if fact)
+    return visible(f"{package.source} {format_aspect(package, 'version')}" + (f" ({told})" if told else ""))
 
 
 def _changed_lines(package: ChangedPackage) -> Iterator[str]:
-    old, new = package.changes.get("version", ((), ()))
-    versions = f" {', '.join(old)} -> {', '.join(new)}" if old or new else ""
-    yield f"{'Updated' if versions else 'Changed'} {visible(package.source + versions)}"
+    yield f"{change_word(package)} {visible(_title(package))}"
     for name, (before, after) in package.changes.items():
-        if name in _LISTS:
-            yield from (f"  {name}: {visible(text)}" for text in _signed(before, after))
+        if name in LISTS:
+            yield from (f"  {name}: {visible(text)}" for text in format_signed(before, after))
         elif name != "version":
-            yield f"  {name}: {visible(', '.join(before) or 'none')} -> {visible(', '.join(after) or 'none')}"
+            yield f"  {name}: {visible(format_said(name, before))} -> {visible(format_said(name, after))}"
 
 
-def _signed(before: Sequence[str], after: Sequence[str]) -> list[str]:
+def _title(package: ChangedPackage) -> str:
+    old, new = format_versions(package)
+    if package.moved_from:
+        how = f" by {package.strategy}" if package.strategy else ""
+        return f"{package.moved_from} {old} -> {package.source} {new}{how}"
+    if old or new:
+        return f"{package.source} {old} -> {new}"
+    return package.source if change_word(package) == _CHANGED else f"{package.source} {package.version}"
+
+
+def format_versions(package: ChangedPackage) -> tuple[str, str]:
+    """Write the versions before and after; of a package that has moved, also where they are the same."""
+    old, new = package.changes.get("version", ((), ()))
+    same = package.version if package.moved_from else ""
+    return ", ".join(old) or same, ", ".join(new) or same
+
+
+def change_word(package: ChangedPackage) -> str:
+    """Return what became of a package in a word."""
+    now = {name: after for name, (_, after) in package.changes.items()}
+    if now.get("state") == ("deactivated",):
+        return "Off"
+    if package.moved_from:
+        return "Moved"
+    if "state" in now:
+        return "Leaving" if now["state"] else "Returned"
+    if now.get("released"):
+        return "Released"
+    return "Provided" if now.get("providedBy") else "Updated" if "version" in now else _CHANGED
+
+
+def format_said(name: str, texts: Sequence[str]) -> str:
+    """Write what is said of an aspect, or what is meant where nothing is."""
+    return ", ".join(texts) or _UNSAID.get(name, "none")
+
+
+def format_signed(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """Write what went and what came, each with its sign."""
     gone = [f"- {text}" for text in before if text not in after]
     come = [f"+ {text}" for text in after if text not in before]
     return gone + come
+
+
+def _move_document(package: ChangedPackage) -> dict[str, Any]:
+    return {"movedFrom": package.moved_from, "strategy": package.strategy} if package.moved_from else {}
 
 
 def _package_document(package: DiffedPackage) -> dict[str, Any]:
     return {
         "source": package.source,
         **{
-            name: list(texts) if name in _LISTS else ", ".join(texts)
+            name: list(texts) if name in LISTS else ", ".join(texts)
             for name, texts in package.aspects.items()
         },
+        **({"note": package.note} if package.note else {}),
     }
 
 
 def _change_document(name: str, old: Sequence[str], new: Sequence[str]) -> dict[str, Any]:
-    if name in _LISTS:
+    if name in LISTS:
         return {
             "added": [text for text in new if text not in old],
             "removed": [text for text in old if text not in new],
@@ -122,36 +149,6 @@ def _change_document(name: str, old: Sequence[str], new: Sequence[str]) -> dict[
     return {"old": ", ".join(old) if old else None, "new": ", ".join(new) if new else None}
 
 
-def _changed_row(package: ChangedPackage) -> str:
-    old, new = package.changes.get("version", ((), ()))
-    told = [_told(name, *package.changes[name]) for name in _TOLD if name in package.changes]
-    kind = "updated" if old or new else "changed"
-    return _row(kind, package.source, ", ".join(old), ", ".join(new), "<br>".join(told))
-
-
-def _told(name: str, old: Sequence[str], new: Sequence[str]) -> str:
-    if name in _LISTS:
-        return f"{name}: {', '.join(f'{text[0]} {_code(text[2:])}' for text in _signed(old, new))}"
-    return f"{name}: {_code(', '.join(old) or 'none')} → {_code(', '.join(new) or 'none')}"
-
-
-def _facts(package: DiffedPackage) -> str:
-    told = [name for name in ("kind", "object", "root", "requiredBy", "objects") if name in package.aspects]
-    return "<br>".join(f"{name}: {', '.join(map(_code, package.aspects[name]))}" for name in told)
-
-
-def _row(what: str, source: str, old: str, new: str, more: str) -> str:
-    cells = [what, _code(source), _code(old) if old else "", _code(new) if new else "", more]
-    return f"| {' | '.join(cells)} |"
-
-
-def _first(package: DiffedPackage, name: str) -> str:
+def format_aspect(package: DiffedPackage, name: str) -> str:
+    """Write one aspect of a package."""
     return ", ".join(package.aspects.get(name, ()))
-
-
-def _code(text: str) -> str:
-    """Return text that Markdown shows as it is: no markup, no link, no mention, no end of the cell."""
-    shown = visible(_LONG_DIGEST.sub(lambda digest: digest[0][:19] + "…", text))
-    if _CODE.fullmatch(shown) and shown.strip() == shown:
-        return f"`{shown}`"
-    return "<code>" + "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in shown) + "</code>"

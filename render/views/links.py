@@ -1,19 +1,18 @@
 """The locked packages as a graph: who depends on whom, and which versions everyone accepts."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from render.constraints import InvalidConstraint, parse_constraint
-from render.lock.model import Lock, LockedDependency, LockedPackage
-from render.references import Digest, PartialSource, Source, is_digest, parse_dependency_source
+from render.lock.model import Lock, LockedPackage, Provided, State
+from render.lock.serving import Serving, Target
+from render.references import Digest, Source, is_digest
 from render.resolve.model import Candidate
 from render.roots import Request
-from render.texts import visible
 from render.versions import InvalidVersion, Version, parse_version
 
 ANY_VERSION = str(Request())
-_SHOWN_DIGEST = len("sha256:") + 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +20,11 @@ class Link:
     """One locked package that depends on another."""
 
     dependant: LockedPackage
-    target: LockedPackage
+    target: Target
     # Usually one; a package may name another several times.
     constraints: tuple[str, ...]
+    # The sources that the dependant names, where the target has taken their place.
+    instead_of: tuple[Source, ...] = ()
 
     def __str__(self) -> str:
         return " and ".join(self.constraints)
@@ -45,18 +46,30 @@ Links = Mapping[Source, tuple[Link, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """All locked packages sorted by source, and the links of each in both directions."""
+    """All active packages and what others provide, sorted by source, and the links of each in both directions."""
 
     packages: tuple[LockedPackage, ...]
+    provided: tuple[Provided, ...]
     dependencies: Links
     dependants: Links
+
+    @property
+    def everything(self) -> tuple[Target, ...]:
+        """All that dependencies can lead to."""
+        return (*self.packages, *self.provided)
 
     @property
     def roots(self) -> list[LockedPackage]:
         """The packages that the user asks for."""
         return [package for package in self.packages if package.root is not None]
 
-    def is_shared(self, package: LockedPackage) -> bool:
+    @property
+    def starts(self) -> list[LockedPackage]:
+        """What everything is there for: what the user asks for, and what nobody asks for and is not retired yet."""
+        orphans = [package for package in self.packages if package.state is State.ORPHANED]
+        return [*self.roots, *[orphan for orphan in orphans if not self.dependants[orphan.source]]]
+
+    def is_shared(self, package: Target) -> bool:
         """Tell whether more than one package depends on this one."""
         return len(self.dependants[package.source]) > 1
 
@@ -64,15 +77,18 @@ class Closure:
 def read_closure(lock: Lock) -> Closure:
     """Return the graph of a lock."""
     packages = tuple(lock.in_order())
-    links = [link for package in packages for link in _links(lock, package)]
+    serving = Serving(lock)
+    provided = tuple(lock.provided[source] for source in sorted(lock.provided, key=str))
+    links = [link for package in packages for link in _links(package, serving)]
     below: dict[Source, list[Link]] = defaultdict(list)
     above: dict[Source, list[Link]] = defaultdict(list)
     for link in links:
         below[link.dependant.source].append(link)
         above[link.target.source].append(link)
-    sources = [package.source for package in packages]
+    sources = [*(package.source for package in packages), *(package.source for package in provided)]
     return Closure(
         packages,
+        provided,
         {
             source: tuple(sorted(below[source], key=lambda link: str(link.target.source)))
             for source in sources
@@ -81,44 +97,7 @@ def read_closure(lock: Lock) -> Closure:
     )
 
 
-def marks(closure: Closure, package: LockedPackage) -> list[str]:
-    """Return what is worth knowing about a package besides its version."""
-    found = {"asked for": package.root is not None, "shared": closure.is_shared(package)}
-    return [mark for mark, holds in found.items() if holds]
-
-
-def package_document(closure: Closure, package: LockedPackage) -> dict[str, object]:
-    """Return a package as JSON values."""
-    return {
-        "source": str(package.source),
-        "version": package.version,
-        "tag": package.version_tag,
-        "digest": package.digest,
-        "kind": package.kind,
-        "askedFor": package.root,
-        "marks": marks(closure, package),
-    }
-
-
-def format_package(closure: Closure, package: LockedPackage) -> str:
-    """Write a package with its version, kind and marks."""
-    return f"{format_pin(package)} [{', '.join([package.kind, *marks(closure, package)])}]"
-
-
-def format_pin(package: LockedPackage) -> str:
-    """Write the source and what it is locked to."""
-    return f"{visible(str(package.source))} {format_locked(package)}"
-
-
-def format_locked(package: LockedPackage) -> str:
-    """Write the version that is locked; of a digest its beginning, with the tag that carries it."""
-    if not package.by_digest:
-        return visible(package.version)
-    parts = [package.tag, f"{package.digest[:_SHOWN_DIGEST]}…"]
-    return visible("@".join(part for part in parts if part))
-
-
-def locked_candidate(package: LockedPackage) -> Candidate:
+def locked_candidate(package: Target) -> Candidate:
     """Return what is locked, in the shape that requests are compared with."""
     tag = package.version_tag
     return Candidate(tag, _parse_loosely(tag) if tag else None, package.digest)
@@ -154,11 +133,19 @@ def reach(
     return found
 
 
-def _links(lock: Lock, package: LockedPackage) -> list[Link]:
-    constraints: dict[Source, list[str]] = defaultdict(list)
+def _links(package: LockedPackage, serving: Serving) -> Iterator[Link]:
+    found: dict[Source, Link] = {}
     for dependency in package.dependencies:
-        constraints[_target(package, dependency)].append(dependency.constraints)
-    return [Link(package, lock.packages[source], tuple(texts)) for source, texts in constraints.items()]
+        named = serving.source(package.source, dependency)
+        for target in serving.targets(package.source, dependency):
+            link = found.get(target.source, Link(package, target, ()))
+            other = () if target.source == named or named in link.instead_of else (named,)
+            found[target.source] = replace(
+                link,
+                constraints=(*link.constraints, dependency.constraints),
+                instead_of=(*link.instead_of, *other),
+            )
+    yield from found.values()
 
 
 def _parse_loosely(tag: str) -> Version | None:
@@ -167,8 +154,3 @@ def _parse_loosely(tag: str) -> Version | None:
         return parse_version(tag)
     except InvalidVersion:
         return None
-
-
-def _target(package: LockedPackage, dependency: LockedDependency) -> Source:
-    source = parse_dependency_source(dependency.package)
-    return source.complete(package.source) if isinstance(source, PartialSource) else source

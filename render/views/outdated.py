@@ -4,13 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from render.lock.model import Lock, LockedPackage
+from render.lock.leaving import stale_bounds
+from render.lock.model import Lock, LockedPackage, State
 from render.references import Source
-from render.resolve.model import Candidate
+from render.resolve.model import Bound, Candidate
 from render.roots import Request
 from render.texts import visible
 from render.versions import Version, parse_candidate
-from render.views.links import Closure, Link, format_locked, locked_candidate, read_closure, root_request
+from render.views.labels import format_locked
+from render.views.links import Closure, Link, locked_candidate, read_closure, root_request
 
 _HEADER = ("SOURCE", "LOCKED", "WANTED", "LATEST", "HELD BACK BY")
 _NOTHING = "-"
@@ -70,22 +72,42 @@ class _Asker:
         return all(candidate.answers(request) for request in self.requests)
 
 
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Everyone who has a say in which version a package has."""
+
+    closure: Closure
+    # What the cluster's Lock still names for others, which must not change yet.
+    held: Mapping[Source, Bound]
+
+    def askers(self, package: LockedPackage) -> Iterator[_Asker]:
+        request = root_request(package)
+        if request is not None:
+            yield _Asker(Holder(None, str(request)), [request])
+        for link in self.closure.dependants[package.source]:
+            yield _Asker(Holder(link.dependant.source, str(link)), link.requests, link)
+        bound = self.held.get(package.source)
+        if bound:
+            yield _Asker(Holder(bound.edge.dependant, "in the cluster's Lock"), [bound.edge.request])
+
+
 def find_standings(
     lock: Lock, tags: Mapping[Source, Iterable[str]], *, follow_families: bool = True
 ) -> list[Standing]:
-    """Compare every locked package with the tags of its source."""
-    closure = read_closure(lock)
+    """Compare every package that somebody wants with the tags of its source; what is leaving stays as it is."""
+    asking = _Asking(read_closure(lock), {bound.edge.source: bound for bound in stale_bounds(lock)})
     known = {
         source: [v for tag in of_source if (v := parse_candidate(tag))] for source, of_source in tags.items()
     }
-    wanted = {p.source: _wanted(closure, p, known[p.source]) for p in closure.packages}
-    majors = {
-        p.source: _family_majors(closure, p, wanted) if follow_families else {} for p in closure.packages
-    }
-    return [
-        _standing(closure, package, known[package.source], majors[package.source])
-        for package in closure.packages
-    ]
+    packages = wanted_packages(lock)
+    wanted = {p.source: _wanted(asking, p, known[p.source]) for p in packages}
+    majors = {p.source: _family_majors(asking, p, wanted) if follow_families else {} for p in packages}
+    return [_standing(asking, p, known[p.source], majors[p.source]) for p in packages]
+
+
+def wanted_packages(lock: Lock) -> list[LockedPackage]:
+    """Return the packages that an upgrade can be about."""
+    return [package for package in lock.in_order() if package.state is State.WANTED]
 
 
 def format_standings(standings: Iterable[Standing]) -> str:
@@ -135,54 +157,49 @@ def _cells(standing: Standing) -> tuple[str, str, str, str, str]:
 
 
 def _standing(
-    closure: Closure, package: LockedPackage, versions: Sequence[Version], majors: Mapping[Source, int]
+    asking: _Asking, package: LockedPackage, versions: Sequence[Version], majors: Mapping[Source, int]
 ) -> Standing:
-    wanted = _wanted(closure, package, versions, set(majors.values()))
+    wanted = _wanted(asking, package, versions, set(majors.values()))
     latest = _newest((version for version in versions if not version.is_prerelease), wanted)
-    holders = tuple(_holders(closure, package, latest, majors)) if latest and latest != wanted else ()
+    holders = tuple(_holders(asking, package, latest, majors)) if latest and latest != wanted else ()
     return Standing(package, locked_candidate(package).version, wanted, latest, holders)
 
 
 def _wanted(
-    closure: Closure, package: LockedPackage, versions: Iterable[Version], majors: set[int] | None = None
+    asking: _Asking, package: LockedPackage, versions: Iterable[Version], majors: set[int] | None = None
 ) -> Version | None:
-    askers = list(_askers(closure, package))
+    askers = list(asking.askers(package))
     accepted = [version for version in versions if all(asker.accepts(version) for asker in askers)]
     # As the solver does: a family keeps to the major version of its members, if it has one of that.
-    followed = [version for version in accepted if version.parsed.major in (majors or ())]
+    followed = [version for version in accepted if version.major in (majors or ())]
     return _newest(followed or accepted, locked_candidate(package).version)
 
 
-def _askers(closure: Closure, package: LockedPackage) -> Iterator[_Asker]:
-    request = root_request(package)
-    if request is not None:
-        yield _Asker(Holder(None, str(request)), [request])
-    for link in closure.dependants[package.source]:
-        yield _Asker(Holder(link.dependant.source, str(link)), link.requests, link)
-
-
 def _holders(
-    closure: Closure, package: LockedPackage, latest: Version, majors: Mapping[Source, int]
+    asking: _Asking, package: LockedPackage, latest: Version, majors: Mapping[Source, int]
 ) -> Iterator[Holder]:
-    for asker in _askers(closure, package):
+    for asker in asking.askers(package):
         major = majors.get(asker.link.dependant.source) if asker.link else None
         if not asker.accepts(latest):
             yield asker.holder
-        elif major not in (None, latest.parsed.major):
+        elif major not in (None, latest.major):
             yield Holder(asker.holder.source, f"same family, v{major}")
 
 
 def _family_majors(
-    closure: Closure, package: LockedPackage, wanted: Mapping[Source, Version | None]
+    asking: _Asking, package: LockedPackage, wanted: Mapping[Source, Version | None]
 ) -> dict[Source, int]:
     """Return the major versions of a family's members, if this package is what they are named for."""
     members = [
         link.dependant
-        for link in closure.dependants[package.source]
+        for link in asking.closure.dependants[package.source]
         if link.dependant.family == package.source.name
     ]
-    versions = {member.source: wanted[member.source] for member in members}
-    return {source: version.parsed.major for source, version in versions.items() if version}
+    # A member that is leaving stays at its version.
+    versions = {
+        member.source: wanted.get(member.source, locked_candidate(member).version) for member in members
+    }
+    return {source: version.major for source, version in versions.items() if version}
 
 
 def _newest(versions: Iterable[Version], floor: Version | None) -> Version | None:

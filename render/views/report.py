@@ -1,68 +1,146 @@
-"""What a run of `lock` changed, for people and programs."""
+"""What a run of `lock` changed, for people: what happened to which package, why, and what to do next."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from render.files import LOCK_FILE
-from render.lock.model import Lock, LockedPackage
+from render.lock.changes import Changes, Held, Moved, find_changes
+from render.lock.model import Lock, LockedPackage, Provided, State
+from render.lock.pairing import known_as
+from render.lock.serving import Target
+from render.moves import Consent, Strategy
 from render.texts import visible
+from render.views.labels import format_locked, format_retire
+
+_WIDTH = len("Detached")
+_CONSENTS = {Consent.MOVES: "your moves say so", Consent.CLAIM: "the new one claims it"}
 
 
 def format_report(folder: str, before: Lock, after: Lock, *, several: bool) -> str:
     """Write what changed, one line each, and a summary."""
-    lines = [*_changes(before, after)]
-    summary = _summary(before, after)
+    changes = find_changes(before, after)
+    lines = [f"{word:<{_WIDTH}} {text}" for word, text in _lines(changes, after, folder)]
     where = LOCK_FILE if folder == "." else f"{folder}/{LOCK_FILE}"
     head = [f"{folder}:"] if several and lines else []
-    return "".join(f"{line}\n" for line in [*head, *lines, f"{where}: {summary}"])
+    return "".join(f"{line}\n" for line in [*head, *lines, f"{where}: {_summary(changes, after)}"])
 
 
-def report_document(folder: str, before: Lock, after: Lock) -> dict[str, Any]:
-    """Return what changed as JSON values."""
-    added, updated, removed = _compare(before, after)
+def _lines(changes: Changes, after: Lock, folder: str) -> Iterator[tuple[str, str]]:
+    """Yield the first word of every line, and the rest of it."""
+    yield from (("Added", f"{_pin(new)} ({_reason(new)})") for new in changes.added)
+    for old, new in changes.updated:
+        same_tag = " (its tag has moved)" if old.version == new.version else ""
+        yield "Updated", f"{new.source} {_versions(old, new)}{same_tag} ({_reason(new)})"
+    yield from (("Moved", _moved(moved)) for moved in changes.moved)
+    yield from (("Off", f"{_pin(new)} ({_off(new, folder)})") for new in changes.off)
+    yield from (("Leaving", f"{_pin(new)} ({_leaving(new, folder)})") for new in changes.leaving)
+    for old, new in changes.returned:
+        was = "was off" if old.state is State.DEACTIVATED else "was leaving"
+        yield "Returned", f"{new.source} {_versions(old, new)} ({_reason(new)}; it {was})"
+    yield from (("Released", f"{_pin(new)} ({_released(new, folder)})") for new in changes.released)
+    yield from (("Removed", f"{_pin(old)} ({removal(old, after)})") for old in changes.removed)
+    yield from _attachment_lines(changes)
+    yield from (("Held", _held(held)) for held in changes.held)
+    yield from (("Provided", _provided(old, new)) for old, new in changes.provided)
+
+
+def _attachment_lines(changes: Changes) -> Iterator[tuple[str, str]]:
+    for package in changes.detached:
+        yield "Detached", f"{_pin(package)} ({'; '.join(map(visible, package.detached))})"
+    for package in changes.attached:
+        yield "Attached", f"{_pin(package)} (Crossplane checks its dependencies again)"
+    for unpinned in changes.unpinned:
+        tags = ", ".join(visible(pin.tag) for pin in unpinned.pins)
+        yield "Unpinned", f"{_pin(unpinned.package)} (pins of earlier versions go: {tags})"
+
+
+def _summary(changes: Changes, after: Lock) -> str:
+    parts = format_counts(count_changes(changes))
+    total = f"{len(after.packages)} package{'s' if len(after.packages) != 1 else ''}"
+    off = f" and {len(after.deactivated)} switched off" if after.deactivated else ""
+    return f"{total}{off}, {', '.join([*parts, f'{unchanged(changes, after)} unchanged'])}"
+
+
+def count_changes(changes: Changes) -> dict[str, int]:
+    """Return to how many packages each thing has happened."""
     return {
-        "folder": folder,
-        "packages": len(after.packages),
-        "added": [_entry(package) for package in added],
-        "updated": [{**_entry(new), "from": _version(old), "fromDigest": old.digest} for old, new in updated],
-        "removed": [_entry(package) for package in removed],
+        "added": len(changes.added),
+        "updated": len(changes.updated),
+        "moved": len(changes.moved),
+        "leaving": len(changes.leaving),
+        "returned": len(changes.returned),
+        "released": len(changes.released),
+        "removed": len(changes.removed),
     }
 
 
-def _compare(
-    before: Lock, after: Lock
-) -> tuple[list[LockedPackage], list[tuple[LockedPackage, LockedPackage]], list[LockedPackage]]:
-    added = [after.packages[source] for source in sorted(after.packages.keys() - before.packages.keys())]
-    removed = [before.packages[source] for source in sorted(before.packages.keys() - after.packages.keys())]
-    both = [
-        (before.packages[source], after.packages[source])
-        for source in sorted(after.packages.keys() & before.packages)
-    ]
-    return (
-        added,
-        [(old, new) for old, new in both if (old.version, old.digest) != (new.version, new.digest)],
-        removed,
-    )
+def format_counts(counts: Mapping[str, int]) -> list[str]:
+    """Write how much of everything there is, where there is any."""
+    return [f"{count} {name}" for name, count in counts.items() if count]
 
 
-def _changes(before: Lock, after: Lock) -> Iterator[str]:
-    added, updated, removed = _compare(before, after)
-    for package in added:
-        yield f"Added    {package.source} {_version(package)} ({_reason(package)})"
-    for old, new in updated:
-        moved = " (its tag has moved)" if old.version == new.version else ""
-        yield f"Updated  {new.source} {_version(old)} -> {_version(new)}{moved} ({_reason(new)})"
-    for package in removed:
-        yield f"Removed  {package.source} {_version(package)} (nobody needs it any more)"
+def unchanged(changes: Changes, after: Lock) -> int:
+    """Return how many active packages are as they were."""
+    return len(after.packages.keys() - changes.touched())
 
 
-def _summary(before: Lock, after: Lock) -> str:
-    added, updated, removed = _compare(before, after)
-    unchanged = len(after.packages) - len(added) - len(updated)
-    counts = {"added": len(added), "updated": len(updated), "removed": len(removed)}
-    parts = [f"{count} {name}" for name, count in counts.items() if count]
-    total = f"{len(after.packages)} package{'s' if len(after.packages) != 1 else ''}"
-    return f"{total}, {', '.join([*parts, f'{unchanged} unchanged'])}"
+def removal(package: LockedPackage, after: Lock) -> str:
+    """Return why a package is in the lock no longer."""
+    provided = after.provided.get(package.source)
+    if provided:
+        return f"{visible(provided.folder)} provides it now"
+    retired = package.released or package.state is State.DEACTIVATED
+    return "retired" if retired else "nobody needs it any more"
+
+
+def _moved(moved: Moved) -> str:
+    replaced, old = moved.replaced, moved.old
+    targets = " and ".join(map(_pin, moved.targets))
+    was = f" {format_locked(old)}" if old else ""
+    how = f" by {replaced.strategy}" if replaced.strategy is not Strategy.PLAIN else ""
+    earlier = f", no longer by {moved.earlier}" if moved.earlier not in (None, replaced.strategy) else ""
+    return f"{replaced.source}{was} -> {targets}{how}{earlier} ({_consequence(moved)}; {_CONSENTS[replaced.consent]})"
+
+
+def _consequence(moved: Moved) -> str:
+    match moved.replaced.strategy:
+        case Strategy.ALIAS:
+            return f"{_object(moved.targets[0])} keeps its name and its source, and gets the new bytes"
+        case Strategy.REPOINT:
+            return f"{_object(moved.targets[0])} keeps its name"
+        case Strategy.DEACTIVATE:
+            return "the old one is switched off"
+        case Strategy.PLAIN:
+            return f"{moved.replaced.source} was never installed from here"
+
+
+def _off(package: LockedPackage, folder: str) -> str:
+    successors = " and ".join(map(str, package.replaced_by))
+    return f"replaced by {successors}; retire when everyone has moved: {format_retire([known_as(package)], folder)}"
+
+
+def _leaving(package: LockedPackage, folder: str) -> str:
+    if package.required_by:
+        return f"only {', '.join(map(visible, package.required_by))} needs it, which is leaving too"
+    return f"nobody needs it any more; held until: {format_retire([package.source], folder)}"
+
+
+def _released(package: LockedPackage, folder: str) -> str:
+    command = format_retire([known_as(package)], folder, synced=True)
+    return f"its guard is off; once every cluster has synced: {command}"
+
+
+def _held(held: Held) -> str:
+    package = held.package
+    stays = f"{package.source} stays at {format_locked(package)}"
+    if not held.holders:
+        return f"{stays} until the cluster has synced this lock; after that it may change"
+    holders = " and ".join(str(holder.source) for holder in held.holders)
+    return f"{stays} until another version of {holders} is locked and synced (the cluster's Lock still names it there)"
+
+
+def _provided(old: Provided | None, new: Provided) -> str:
+    before = f"{format_locked(old)} -> " if old and old.version != new.version else ""
+    return f"{new.source} {before}{format_locked(new)} (by {visible(new.folder)})"
 
 
 def _reason(package: LockedPackage) -> str:
@@ -71,17 +149,14 @@ def _reason(package: LockedPackage) -> str:
     return "required by " + ", ".join(map(visible, package.required_by))
 
 
-def _version(package: LockedPackage) -> str:
-    return visible(package.version if not package.by_digest else package.digest[:19])
+def _versions(old: LockedPackage, new: LockedPackage) -> str:
+    same = (old.version, old.digest) == (new.version, new.digest)
+    return format_locked(new) if same else f"{format_locked(old)} -> {format_locked(new)}"
 
 
-def _entry(package: LockedPackage) -> dict[str, Any]:
-    return {
-        "source": str(package.source),
-        "version": package.version,
-        "digest": package.digest,
-        "kind": package.kind,
-        "object": package.object_name,
-        "root": package.root,
-        "requiredBy": list(package.required_by),
-    }
+def _pin(package: Target) -> str:
+    return f"{known_as(package)} {format_locked(package)}"
+
+
+def _object(package: LockedPackage) -> str:
+    return f"{package.kind} {package.object_name}"

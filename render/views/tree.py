@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain
 
 from render.errors import RenderError
 from render.limits import MIB, format_bytes
 from render.lock.model import Lock, LockedPackage
+from render.lock.serving import Target
 from render.references import Source
 from render.texts import visible
-from render.views.links import Closure, Link, Links, format_package, package_document, reach, read_closure
+from render.views.labels import format_package, format_pin, leaving_marks
+from render.views.links import Closure, Link, Links, reach, read_closure
 
 _REPEATED = " (*)"
 # A chain of all the packages that a lock may hold still fits.
@@ -46,7 +48,7 @@ class TreeView:
 class _Row:
     """A package in its place in the tree."""
 
-    package: LockedPackage
+    package: Target
     depth: int = 0
     link: Link | None = None
     # What the lines of its parent's children start with, and whether it is the last of them.
@@ -66,7 +68,7 @@ def format_tree(lock: Lock, view: TreeView) -> str:
     """Write a lock as a tree for a person."""
     closure = read_closure(lock)
     lines, characters = [], 0
-    for line in _lines(closure, view):
+    for line in chain(_lines(closure, view), _off_lines(lock, view)):
         lines.append(f"{line}\n")
         characters += len(line)
         if characters > _MOST_CHARACTERS:
@@ -74,33 +76,24 @@ def format_tree(lock: Lock, view: TreeView) -> str:
     return "".join(lines)
 
 
-def tree_document(lock: Lock, view: TreeView) -> dict[str, Any]:
-    """Return the packages of a tree as JSON values: a flat list, since a closure can be deeper than JSON."""
-    closure = read_closure(lock)
-    tops = [top.source for top in _tops(closure, view)]
-    shown = reach(tops, _neighbours(closure, view), depth=view.depth)
-    return {
-        "inverted": view.inverted,
-        "tops": [str(source) for source in tops],
-        "packages": [_document(closure, package) for package in closure.packages if package.source in shown],
-    }
+def find_off(lock: Lock, view: TreeView) -> list[LockedPackage]:
+    """Return what is switched off, unless only one package is looked at."""
+    return [lock.deactivated[source] for source in sorted(lock.deactivated, key=str) if view.start is None]
 
 
-def _document(closure: Closure, package: LockedPackage) -> dict[str, Any]:
-    return {
-        **package_document(closure, package),
-        "dependencies": [
-            {"source": str(link.target.source), "constraints": list(link.constraints)}
-            for link in closure.dependencies[package.source]
-        ],
-        "requiredBy": [str(link.dependant.source) for link in closure.dependants[package.source]],
-    }
+def _off_lines(lock: Lock, view: TreeView) -> Iterator[str]:
+    found = find_off(lock, view)
+    if found:
+        yield f"Switched off until retired ({len(found)})"
+    for package in found:
+        told = ", ".join([package.kind, *leaving_marks(package)])
+        yield f"    {format_pin(package)} [{told}] replaced by {' and '.join(map(str, package.replaced_by))}"
 
 
 def _lines(closure: Closure, view: TreeView) -> Iterator[str]:
     links, seen = _links(closure, view), _Seen(view)
     # A stack of our own: closures can be deeper than Python's.
-    stack = [_Row(top) for top in reversed(_tops(closure, view))]
+    stack = [_Row(top) for top in reversed(find_tops(closure, view))]
     while stack:
         row = stack.pop()
         following = links[row.package.source]
@@ -144,40 +137,51 @@ class _Seen:
 
 
 def _text(closure: Closure, row: _Row, view: TreeView) -> str:
+    told = [*_constraint(row, view), *_served(row, view)]
     text = format_package(closure, row.package)
-    asked = None if view.inverted else row.package.root
+    return f"{text} ({', '.join(told)})" if told else text
+
+
+def _constraint(row: _Row, view: TreeView) -> Iterator[str]:
+    asked = row.package.root if isinstance(row.package, LockedPackage) and not view.inverted else None
     constraint = str(row.link) if row.link else asked
-    if not view.constraints or constraint is None:
-        return text
-    # With its word in front, since "*" alone would look like a package shown before.
-    return f"{text} ({'requires' if view.inverted else 'required'}: {visible(constraint)})"
+    if view.constraints and constraint is not None:
+        # With its word in front, since "*" alone would look like a package shown before.
+        yield f"{'requires' if view.inverted else 'required'}: {visible(constraint)}"
+
+
+def _served(row: _Row, view: TreeView) -> Iterator[str]:
+    if row.link and row.link.instead_of:
+        yield f"{'as' if view.inverted else 'for'} {' and '.join(map(str, row.link.instead_of))}"
 
 
 def _links(closure: Closure, view: TreeView) -> Links:
     return closure.dependants if view.inverted else closure.dependencies
 
 
-def _neighbours(closure: Closure, view: TreeView) -> dict[Source, list[Source]]:
+def find_neighbours(closure: Closure, view: TreeView) -> dict[Source, list[Source]]:
+    """Return what comes below each package."""
     return {
         source: [link.dependant.source if view.inverted else link.target.source for link in links]
         for source, links in _links(closure, view).items()
     }
 
 
-def _tops(closure: Closure, view: TreeView) -> list[LockedPackage]:
+def find_tops(closure: Closure, view: TreeView) -> list[Target]:
+    """Return the packages that a tree starts from."""
     if view.start is not None:
-        return [package for package in closure.packages if package.source == view.start]
-    needs_nothing = (package for package in closure.packages if not closure.dependencies[package.source])
-    tops = list(needs_nothing) if view.inverted else closure.roots
+        return [package for package in closure.everything if package.source == view.start]
+    needs_nothing = (package for package in closure.everything if not closure.dependencies[package.source])
+    tops: list[Target] = list(needs_nothing) if view.inverted else [*closure.roots]
     return [*tops, *_left_over(closure, view, tops)]
 
 
-def _left_over(closure: Closure, view: TreeView, tops: Iterable[LockedPackage]) -> Iterator[LockedPackage]:
+def _left_over(closure: Closure, view: TreeView, tops: Iterable[Target]) -> Iterator[Target]:
     """Yield packages that nothing leads to, so that every package is in the tree."""
-    neighbours = _neighbours(closure, view)
+    neighbours = find_neighbours(closure, view)
     reached = reach((top.source for top in tops), neighbours)
     entered = {source for following in neighbours.values() for source in following}
-    for package in sorted(closure.packages, key=lambda package: package.source in entered):
+    for package in sorted(closure.everything, key=lambda package: package.source in entered):
         if package.source not in reached:
             yield package
             reached |= reach([package.source], neighbours)

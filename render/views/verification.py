@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from render.lock.model import LockedPackage, State
 from render.lock.verify import VerifyFinding
 from render.texts import visible
 
@@ -12,9 +13,10 @@ def format_findings(folder: str, packages: int, findings: Sequence[VerifyFinding
     lines = []
     for finding in findings:
         package = finding.package
-        lines.append(f"{package.source} {visible(package.version)}: {finding.trouble}")
+        lines.append(f"{_named(package)}: {finding.trouble}")
         lines += [f"  {visible(detail)}" for detail in finding.details]
-    wrong = len({finding.package.source for finding in findings})
+    # One source can be behind two objects, one of them switched off.
+    wrong = len({(finding.package.kind, finding.package.object_name) for finding in findings})
     summary = f"{packages - wrong} of {packages} packages are as they were locked"
     return "".join(f"{line}\n" for line in [*lines, f"{folder}: {summary}"])
 
@@ -27,6 +29,8 @@ def findings_document(folder: str, packages: int, findings: Sequence[VerifyFindi
         "findings": [
             {
                 "source": str(finding.package.source),
+                "object": finding.package.object_name,
+                "state": finding.package.state,
                 "version": finding.package.version,
                 "digest": finding.package.digest,
                 "trouble": finding.trouble,
@@ -35,3 +39,8 @@ def findings_document(folder: str, packages: int, findings: Sequence[VerifyFindi
             for finding in findings
         ],
     }
+
+
+def _named(package: LockedPackage) -> str:
+    off = " (switched off)" if package.state is State.DEACTIVATED else ""
+    return f"{package.source} {visible(package.version)}{off}"

@@ -1,41 +1,27 @@
-"""Why a package is in the lock: who asks for it, and how the user's wishes lead to it."""
+"""Why a package is there: who asks for it, how that leads to it, what it replaced, and what keeps it."""
 
-import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from render.errors import Differs
-from render.lock.model import Lock, LockedPackage
+from render.lock.leaving import stale_bounds, stale_names
+from render.lock.model import Lock, LockedPackage, Provided, State
+from render.lock.serving import Target
 from render.references import Source
 from render.texts import visible
-from render.views.links import (
-    Closure,
-    Link,
+from render.views.labels import (
+    format_locked,
     format_package,
     format_pin,
-    locked_candidate,
+    format_retire,
     package_document,
-    reach,
-    read_closure,
-    root_request,
+    provided_document,
 )
+from render.views.links import Closure, Link, locked_candidate, reach, read_closure, root_request
+from render.views.paths import MOST_COUNTED, Way, count_ways, shortest_ways
 
 SHOWN_PATHS = 10
-# Paths can outnumber the packages beyond all measure; past this it does not matter how many there are.
-MOST_COUNTED = 10**15
-
-
-class CircularLock(Differs):
-    """Locked packages that depend on each other, among which paths have no end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """A path from something the user asks for, one link at a time."""
-
-    root: LockedPackage
-    links: tuple[Link, ...]
+_NAMED_TOGETHER = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,87 +29,178 @@ class Explanation:
     """Everything that leads to a package; of the ways the shortest, and how many there are."""
 
     closure: Closure
-    package: LockedPackage
+    package: Target
     ways: tuple[Way, ...]
     count: int
+    # Whose entries in the cluster's Lock are out of date and keep it at its version.
+    holders: tuple[LockedPackage, ...] = ()
 
     @property
     def dependants(self) -> tuple[Link, ...]:
         """The packages that ask for it themselves."""
         return self.closure.dependants[self.package.source]
 
+    @property
+    def above(self) -> list[Source]:
+        """All packages that need it, directly or not."""
+        links = self.closure.dependants
+        steps = {source: [link.dependant.source for link in links[source]] for source in links}
+        return sorted(reach([self.package.source], steps) - {self.package.source})
+
 
 def explain(lock: Lock, source: Source, *, most: int = SHOWN_PATHS) -> Explanation:
-    """Find who needs a package."""
+    """Find who needs a package that is active, or that another folder provides."""
     closure = read_closure(lock)
-    counts = _count_ways(closure, source)
-    total = sum(counts.get(root.source, 0) for root in closure.roots)
-    ways = tuple(_shortest(closure, source, most))
-    return Explanation(closure, lock.packages[source], ways, min(total, MOST_COUNTED))
+    held = any(bound.edge.source == source for bound in stale_bounds(lock))
+    return Explanation(
+        closure,
+        lock.packages.get(source) or lock.provided[source],
+        ways=tuple(shortest_ways(closure, source, most)),
+        count=count_ways(closure, source),
+        holders=tuple(stale_names(lock.packages.values())[source]) if held else (),
+    )
 
 
-def format_explanation(found: Explanation) -> str:
-    """Write an explanation for a person."""
-    parts = [[format_package(found.closure, found.package)], _askers(found), list(_ways(found))]
+def format_explanation(found: Explanation, folder: str = ".") -> str:
+    """Write an explanation for a person, with commands for a folder."""
+    package = found.package
+    parts = [[format_package(found.closure, package)]]
+    if isinstance(package, Provided):
+        parts += [[f"It is installed from {visible(package.folder)}, and only used here."]]
+    elif package.state is State.ORPHANED:
+        parts += [[_orphaned(package, found.above, folder)]]
+    parts += [format_askers("Asked for by", found.dependants, package), list(_ways(found))]
+    if isinstance(package, LockedPackage):
+        parts += [_replaces(package), _detached(package), _stale(package), _held(found)]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
 def explanation_document(found: Explanation) -> dict[str, Any]:
     """Return an explanation as JSON values."""
+    package = found.package
     return {
-        **package_document(found.closure, found.package),
-        "askedForSatisfied": None if found.package.root is None else _root_satisfied(found.package),
-        "requiredBy": [_link_document(link, link.dependant) for link in found.dependants],
+        **_described(found),
+        "requiredBy": [link_document(link, link.dependant) for link in found.dependants],
         "paths": [_way_document(way) for way in found.ways],
         "pathCount": found.count,
         "pathCountIsExact": found.count < MOST_COUNTED,
+        "heldBy": [str(holder.source) for holder in found.holders],
+        "providedBy": package.folder if isinstance(package, Provided) else None,
     }
 
 
-def _link_document(link: Link, end: LockedPackage) -> dict[str, Any]:
+def link_document(link: Link, end: Target) -> dict[str, Any]:
+    """Return one end of a link as JSON values."""
     return {
         "source": str(end.source),
         "version": end.version,
         "constraints": list(link.constraints),
         "satisfied": link.satisfied,
+        "insteadOf": [str(source) for source in link.instead_of],
     }
+
+
+def format_askers(
+    title: str, links: tuple[Link, ...], package: Target | None = None, *, instead: bool = True
+) -> list[str]:
+    """Write who asks for a package, the user first, and whether everyone gets what they accept."""
+    rows = [
+        (
+            format_pin(link.dependant),
+            visible(str(link)),
+            _verdict(satisfied=link.satisfied) + (_instead(link) if instead else ""),
+        )
+        for link in links
+    ]
+    if isinstance(package, LockedPackage) and package.root is not None:
+        rows.insert(0, ("you", visible(package.root), _verdict(satisfied=_root_satisfied(package))))
+    widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
+    return [
+        f"{title} ({len(rows)})",
+        *(f"  {name:<{widths[0]}}  {text:<{widths[1]}}  {verdict}" for name, text, verdict in rows),
+    ]
+
+
+def _described(found: Explanation) -> dict[str, Any]:
+    package = found.package
+    if isinstance(package, Provided):
+        return provided_document(package)
+    satisfied = None if package.root is None else _root_satisfied(package)
+    return {**package_document(found.closure, package), "askedForSatisfied": satisfied}
 
 
 def _way_document(way: Way) -> list[dict[str, Any]]:
-    root = {
-        "source": str(way.root.source),
-        "version": way.root.version,
-        "constraints": [way.root.root],
-        "satisfied": _root_satisfied(way.root),
+    start = {
+        "source": str(way.start.source),
+        "version": way.start.version,
+        "constraints": [] if way.start.root is None else [way.start.root],
+        "satisfied": way.start.root is None or _root_satisfied(way.start),
+        "insteadOf": [],
     }
-    return [root, *(_link_document(link, link.target) for link in way.links)]
+    return [start, *(link_document(link, link.target) for link in way.links)]
 
 
-def _askers(found: Explanation) -> list[str]:
-    rows = [
-        (format_pin(link.dependant), visible(str(link)), _verdict(satisfied=link.satisfied))
-        for link in found.dependants
-    ]
-    if found.package.root is not None:
-        rows.insert(
-            0, ("you", visible(found.package.root), _verdict(satisfied=_root_satisfied(found.package)))
-        )
-    widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
+def _orphaned(package: LockedPackage, above: list[Source], folder: str) -> str:
+    if package.released:
+        command = format_retire([package.source], folder, synced=True)
+        return f"Its guard is off; once every cluster has synced: {command}"
+    command = format_retire([*above, package.source], folder)
+    if not above:
+        return f"Nobody asks for it: orphaned, held until: {command}"
+    told = f": {command}" if len(above) < _NAMED_TOGETHER else ""
+    return f"Only orphaned packages need it: orphaned too, held until all are retired{told}"
+
+
+def _replaces(package: LockedPackage) -> list[str]:
+    lines = [f"  {one.source}, by {one.strategy}, consent: {one.consent}" for one in package.replaces]
+    if package.installed_as:
+        named = f"{package.kind} {package.object_name}"
+        lines.append(f"  {named} still names {package.installed_as}, and its pin leads to {package.source}")
+    return [f"Replaces ({len(package.replaces)})", *lines] if lines else []
+
+
+def _detached(package: LockedPackage) -> list[str]:
+    if not package.detached:
+        return []
     return [
-        f"Asked for by ({len(rows)})",
-        *(f"  {name:<{widths[0]}}  {text:<{widths[1]}}  {verdict}" for name, text, verdict in rows),
+        "Detached, so Crossplane does not check its dependencies",
+        *(f"  {visible(why)}" for why in package.detached),
+    ]
+
+
+def _stale(package: LockedPackage) -> list[str]:
+    if not package.stale_entry:
+        return []
+    return [
+        f"Its entry in the cluster's Lock stays until its bytes change, and names ({len(package.stale_entry)})",
+        *(f"  {visible(text)}" for text in package.stale_entry),
+    ]
+
+
+def _held(found: Explanation) -> list[str]:
+    if not found.holders:
+        return []
+    return [
+        f"Held at {format_locked(found.package)}, since the cluster's Lock still names it for ({len(found.holders)})",
+        *(f"  {format_pin(holder)}" for holder in found.holders),
+        "  lock other versions of them and let the cluster sync, then it may change",
     ]
 
 
 def _ways(found: Explanation) -> Iterator[str]:
     yield f"Paths ({_counted(found, found.count)})"
     for way in found.ways:
-        verdict = "" if _root_satisfied(way.root) else ", NOT satisfied"
-        yield f"  {format_pin(way.root)}, asked for: {visible(way.root.root or '')}{verdict}"
+        yield f"  {format_pin(way.start)}, {_start(way.start)}"
         yield from (f"    → {_step(link)}" for link in way.links)
     more = found.count - len(found.ways)
     if more:
         yield f"  … {_counted(found, more)} more path{'s' if more > 1 else ''}"
+
+
+def _start(package: LockedPackage) -> str:
+    if package.root is None:
+        return "orphaned"
+    return f"asked for: {visible(package.root)}{'' if _root_satisfied(package) else ', NOT satisfied'}"
 
 
 def _counted(found: Explanation, number: int) -> str:
@@ -132,7 +209,11 @@ def _counted(found: Explanation, number: int) -> str:
 
 def _step(link: Link) -> str:
     verdict = "satisfies" if link.satisfied else "does NOT satisfy"
-    return f"{format_pin(link.target)}, {verdict} {visible(str(link))}"
+    return f"{format_pin(link.target)}, {verdict} {visible(str(link))}{_instead(link)}"
+
+
+def _instead(link: Link) -> str:
+    return f", for {' and '.join(map(str, link.instead_of))}" if link.instead_of else ""
 
 
 def _verdict(*, satisfied: bool) -> str:
@@ -142,68 +223,3 @@ def _verdict(*, satisfied: bool) -> str:
 def _root_satisfied(package: LockedPackage) -> bool:
     request = root_request(package)
     return request is not None and locked_candidate(package).answers(request)
-
-
-def _count_ways(closure: Closure, source: Source) -> dict[Source, int]:
-    """Return for every package above a source how many paths lead down to it, without walking them."""
-    above = reach([source], _upwards(closure))
-    waiting = {one: sum(link.target.source in above for link in closure.dependencies[one]) for one in above}
-    counts = dict.fromkeys(above, 0) | {source: 1}
-    ready = [one for one in above if waiting[one] == 0]
-    while ready:
-        done = ready.pop()
-        del waiting[done]
-        for link in closure.dependants[done]:
-            dependant = link.dependant.source
-            counts[dependant] = min(counts[dependant] + counts[done], MOST_COUNTED)
-            waiting[dependant] -= 1
-            if waiting[dependant] == 0:
-                ready.append(dependant)
-    if waiting:
-        raise CircularLock(
-            "locked packages depend on each other in a circle",
-            why=f"it is among {', '.join(sorted(map(str, waiting)))}",
-            next="run xplock lock",
-        )
-    return counts
-
-
-def _shortest(closure: Closure, source: Source, most: int) -> Iterator[Way]:
-    """Yield paths, shortest first and then by their sources; only what is yielded is ever walked."""
-    distances = _distances(closure, source)
-    # The length that a path will have in the end, its sources so far, and the way itself.
-    open_ways: list[tuple[int, tuple[str, ...], Way]] = [
-        (distances[root.source], (str(root.source),), Way(root, ()))
-        for root in closure.roots
-        if root.source in distances
-    ]
-    heapq.heapify(open_ways)
-    while open_ways and most:
-        _, names, way = heapq.heappop(open_ways)
-        end = way.links[-1].target if way.links else way.root
-        if end.source == source:
-            most -= 1
-            yield way
-            continue
-        for link in closure.dependencies[end.source]:
-            following = link.target.source
-            if following in distances:
-                rest = len(way.links) + 1 + distances[following]
-                longer = (rest, (*names, str(following)), Way(way.root, (*way.links, link)))
-                heapq.heappush(open_ways, longer)
-
-
-def _distances(closure: Closure, source: Source) -> dict[Source, int]:
-    """Return for every package above a source how many links there are at least down to it."""
-    distances = {source: 0}
-    queue = [source]
-    for one in queue:
-        for link in closure.dependants[one]:
-            if link.dependant.source not in distances:
-                distances[link.dependant.source] = distances[one] + 1
-                queue.append(link.dependant.source)
-    return distances
-
-
-def _upwards(closure: Closure) -> Mapping[Source, list[Source]]:
-    return {one: [link.dependant.source for link in links] for one, links in closure.dependants.items()}

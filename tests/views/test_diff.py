@@ -6,10 +6,12 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rig.locks import digest, lock, package
+from rig.locks import deactivated, digest, lock, package, provided, replaced, rich_lock, source
 
 from render.lock.diff import ChangedPackage, DiffedPackage, LockDiff, diff_locks
-from render.views.diff import diff_document, format_diff, format_markdown
+from render.lock.model import Lock, State
+from render.views.diff import diff_document, format_diff
+from render.views.diff_markdown import format_markdown
 
 ACME = "xpkg.example.org/acme"
 OLD = lock(
@@ -117,6 +119,7 @@ def test_json_for_a_program() -> None:
             },
         ],
         "inputs": ["root Provider/app changed"],
+        "explained": [],
     }
 
 
@@ -143,13 +146,145 @@ def test_equal_locks_are_told_in_each_form() -> None:
     assert diff_document(LockDiff())["equal"]
 
 
+MOVED = diff_locks(
+    lock(
+        [
+            package("net v1.0.0"),
+            package("store v1.0.0"),
+            package("tool v1.0.0"),
+            package("back v1.0.0", state=State.ORPHANED),
+            package("free v1.0.0", state=State.ORPHANED),
+            package("app v1.0.0", "dns *"),
+            package("dns v1.0.0"),
+        ]
+    ),
+    lock(
+        [
+            package(
+                "mesh v2.0.0",
+                installed_as=source("net"),
+                object_name="acme-net",
+                replaces=(replaced("net", "alias"),),
+            ),
+            package("disk v2.0.0", replaces=(replaced("store", consent="claim"),)),
+            package("tool v1.0.0", state=State.ORPHANED),
+            package("back v1.0.0"),
+            package("free v1.0.0", state=State.ORPHANED, released=True),
+            package("app v1.0.0", "dns *"),
+        ],
+        deactivated=[deactivated("store v1.0.0", "disk")],
+        provided=[provided("dns v1.0.0")],
+    ),
+)
+
+
+def test_what_moved_or_is_leaving_is_told_in_one_word() -> None:
+    assert format_diff(MOVED) == (
+        f"Returned {ACME}/back v1.0.0\n"
+        "  root: none -> v1.0.0\n"
+        "  state: orphaned -> wanted\n"
+        f"Provided {ACME}/dns v1.0.0\n"
+        "  providedBy: none -> ../platform\n"
+        f"  requiredBy: - {ACME}/app\n"
+        f"Released {ACME}/free v1.0.0\n"
+        "  released: no -> yes\n"
+        f"Moved {ACME}/net v1.0.0 -> {ACME}/mesh v2.0.0 by alias\n"
+        f"  digest: {digest('1a0a0')} -> {digest('2a0a0')}\n"
+        f"  installedAs: none -> {ACME}/net\n"
+        "  root: v1.0.0 -> v2.0.0\n"
+        f"  replaces: + {ACME}/net by alias, consent: moves\n"
+        f"Off {ACME}/store v1.0.0\n"
+        "  state: wanted -> deactivated\n"
+        f"  replacedBy: + {ACME}/disk\n"
+        "  root: v1.0.0 -> none\n"
+        f"Leaving {ACME}/tool v1.0.0\n"
+        "  state: wanted -> orphaned\n"
+        "  root: v1.0.0 -> none\n"
+        f"Added {ACME}/disk v2.0.0 (Provider acme-disk; asked for as v2.0.0)\n"
+    )
+
+
+def test_a_table_tells_what_moved_in_one_word_too() -> None:
+    rows = format_markdown(MOVED).splitlines()[2:]
+
+    assert [row.split("|")[1].strip() for row in rows] == [
+        "returned",
+        "provided",
+        "released",
+        "moved",
+        "off",
+        "leaving",
+        "added",
+    ]
+    assert rows[3] == (
+        f"| moved | `{ACME}/mesh` | `v1.0.0` | `v2.0.0` | from `{ACME}/net` by alias<br>"
+        f"installedAs: `none` → `{ACME}/net`<br>digest: `sha256:1a0a00000000…` → `sha256:2a0a00000000…`<br>"
+        f"root: `v1.0.0` → `v2.0.0`<br>replaces: + `{ACME}/net by alias, consent: moves` |"
+    )
+    assert rows[4] == (
+        f"| off | `{ACME}/store` |  |  | state: `wanted` → `deactivated`<br>root: `v1.0.0` → `none`<br>"
+        f"replacedBy: + `{ACME}/disk` |"
+    )
+    assert rows[6].endswith(f"replaces: `{ACME}/store by deactivate, consent: claim` |")
+
+
+def test_a_program_is_told_what_moved_from_where_and_how() -> None:
+    moved = [package for package in diff_document(MOVED)["changed"] if "movedFrom" in package]
+
+    assert [(one["source"], one["movedFrom"], one["strategy"]) for one in moved] == [
+        (f"{ACME}/mesh", f"{ACME}/net", "alias")
+    ]
+
+
+def test_a_move_to_the_same_version_shows_it_twice() -> None:
+    moved = LockDiff(changed=(ChangedPackage("b", {"tag": ((), ("x",))}, "v1.0.0", "a", "repoint"),))
+
+    assert format_diff(moved).splitlines()[0] == "Moved a v1.0.0 -> b v1.0.0 by repoint"
+    assert "| moved | `b` | `v1.0.0` | `v1.0.0` | from `a` by repoint" in format_markdown(moved)
+
+
+def test_what_only_one_has_tells_where_it_is_in_its_life() -> None:
+    everything = diff_locks(Lock(), rich_lock())
+
+    lines = format_diff(everything).splitlines()
+
+    assert (
+        f"Added {ACME}/old-store v1.0.0 (Provider acme-old-store; deactivated; replaced by {ACME}/store)"
+        in lines
+    )
+    assert f"Added {ACME}/mesh v1.0.0 (Provider acme-mesh; orphaned)" in lines
+    assert f"Added {ACME}/dns v1.0.0 (Provider acme-dns; provided by ../platform)" in lines
+    assert (
+        f"Added {ACME}/net v1.2.0 (Provider acme-old-net; required by {ACME}/app; alias of {ACME}/old-net)"
+        in lines
+    )
+
+
+def test_why_an_entry_should_not_be_there_stands_behind_it() -> None:
+    gone = LockDiff(removed=(DiffedPackage("a", {"version": ("v1",)}, "replaced by b"),))
+
+    assert format_diff(gone) == "Removed a v1 (replaced by b)\n"
+    assert format_markdown(gone).splitlines()[-1] == "| removed | `a` | `v1` |  | `replaced by b` |"
+    assert diff_document(gone)["removed"] == [{"source": "a", "version": "v1", "note": "replaced by b"}]
+
+
+def test_what_is_no_difference_is_explained_and_equal() -> None:
+    explained = LockDiff(explained=("a v1 is detached",))
+
+    assert explained.equal
+    assert format_diff(explained) == "No differences.\nNot a difference\n  a v1 is detached\n"
+    assert format_markdown(explained) == "No differences.\n\nNot a difference:\n\n- `a v1 is detached`\n"
+    assert diff_document(explained)["explained"] == ["a v1 is detached"]
+
+
 def hostile_diff(text: str) -> LockDiff:
     aspects = {"version": (text,), "kind": (text,), "object": (text,), "requiredBy": (text, text)}
     changes = {"version": ((text,), ("v1",)), "dependencies": ((), (text,)), "family": ((text,), ())}
     return LockDiff(
-        (DiffedPackage(text, aspects),),
-        (DiffedPackage(text, aspects),),
-        (ChangedPackage(text, changes),),
+        (DiffedPackage(text, aspects, text),),
+        (DiffedPackage(text, aspects, text),),
+        (ChangedPackage(text, changes, text, text),),
+        (text,),
         (text,),
     )
 
@@ -159,7 +294,7 @@ def test_package_text_cannot_leave_its_cell(text: str) -> None:
     written = format_markdown(hostile_diff(text))
 
     rows = [line for line in written.splitlines() if line.startswith("|")]
-    assert len(written.splitlines()) == len(rows) + 4 == 9
+    assert len(written.splitlines()) == len(rows) + 8 == 13
     assert all(_bare(row).count("|") == 6 for row in rows)
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", written)
     # Outside of code there are only our own words and line breaks.
@@ -185,4 +320,4 @@ def test_terminal_sequences_never_reach_the_terminal(text: str) -> None:
     written = format_diff(hostile_diff(text))
 
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", written)
-    assert len(written.splitlines()) == 7
+    assert len(written.splitlines()) == 9

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 from rig.closures import digest_of_name, lock_of, named
+from rig.locks import lock, package, replaced
 
 from render.constraints import parse_constraint
 from render.lock.model import Lock, LockedDependency
 from render.roots import Request
-from render.views.links import format_locked, reach, read_closure, root_request
+from render.views.labels import format_locked
+from render.views.links import reach, read_closure, root_request
 
 DIGEST = digest_of_name("app")
 
@@ -34,6 +36,20 @@ def test_a_dependency_named_twice_is_one_link_with_both_constraints() -> None:
 
     (link,) = closure.dependencies[named("app")]
     assert (str(link), link.satisfied) == ("^2.1 and <2.3.0", False)
+
+
+def test_a_link_tells_once_which_sources_it_stands_in_for() -> None:
+    moved = lock(
+        [
+            package("app v1.0.0", "net *", "old-net ^1", "old-net >=v1", "lan *"),
+            package("net v1.2.0", replaces=(replaced("old-net", "repoint"), replaced("lan", "plain"))),
+        ]
+    )
+
+    (link,) = read_closure(moved).dependencies[named("app")]
+
+    assert link.constraints == ("*", "^1", ">=v1", "*")
+    assert link.instead_of == (named("old-net"), named("lan"))
 
 
 def test_a_dependency_without_registry_is_completed_from_its_dependant() -> None:

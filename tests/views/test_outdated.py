@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rig.closures import digest_of_name, lock_of, named
+from rig.locks import deactivated, lock, package, replaced
 
 from render.constraints import parse_constraint
-from render.lock.model import Lock
+from render.lock.model import Lock, State
 from render.versions import parse_version
 from render.views.outdated import Standing, find_standings, format_standings, standings_document
 
@@ -175,6 +176,60 @@ def test_a_family_package_without_a_version_of_its_members_major_takes_the_newes
     found = standings(family(head="v2.0.0"), tags)[1]
 
     assert texts(found) == ("v2.1.0", "v2.1.0")
+
+
+def test_what_is_leaving_is_not_listed_and_still_holds_others_back() -> None:
+    left = lock(
+        [
+            package("app v1.0.0", "net *"),
+            package("net v1.0.0"),
+            package("old v1.0.0", "net <2.0.0", state=State.ORPHANED),
+        ],
+        deactivated=[deactivated("off v1.0.0", "net")],
+    )
+
+    app, net = standings(left, {"app": ["v1.0.0"], "net": ["v1.0.0", "v1.1.0", "v2.0.0"]})
+
+    assert (app.package.source, net.package.source) == (named("app"), named("net"))
+    assert texts(net) == ("v1.1.0", "v2.0.0")
+    assert [str(holder) for holder in net.holders] == [f"{named('old')} (<2.0.0)"]
+
+
+def test_a_family_keeps_to_the_major_version_of_a_member_that_is_leaving() -> None:
+    left = lock(
+        [
+            package("s3 v1.0.0", "family *", family="family", state=State.ORPHANED),
+            package("ec2 v1.0.0", "family *", family="family"),
+            package("family v1.0.0", family="family"),
+        ]
+    )
+
+    *_, family = standings(left, {"ec2": ["v1.0.0"], "family": ["v1.0.0", "v1.5.0", "v2.0.0"]})
+
+    assert texts(family) == ("v1.5.0", "v2.0.0")
+    assert {holder.source for holder in family.holders} == {named("ec2"), named("s3")}
+
+
+def test_what_the_clusters_lock_still_names_for_others_is_held_at_its_version() -> None:
+    stale = lock(
+        [
+            package("app v1.0.0", "net *", detached=("x",), stale_entry=(str(named("net")),)),
+            package("net v1.0.0", object_name="my-net"),
+        ]
+    )
+
+    _, net = standings(stale, {"app": ["v1.0.0"], "net": ["v1.0.0", "v1.1.0"]})
+
+    assert texts(net) == ("v1.0.0", "v1.1.0")
+    assert [str(holder) for holder in net.holders] == [f"{named('app')} (in the cluster's Lock)"]
+
+
+def test_an_alias_is_compared_with_the_tags_of_its_real_source() -> None:
+    alias = lock([package("mesh v2.0.0", installed_as=named("net"), replaces=(replaced("net", "alias"),))])
+
+    (mesh,) = standings(alias, {"mesh": ["v2.0.0", "v2.1.0"]})
+
+    assert texts(mesh) == ("v2.0.0", "v2.1.0")
 
 
 def test_the_document_holds_every_column() -> None:

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rig.closures import digest_of_name, lock_of, named, small_locks
+from rig.locks import deactivated, lock, package, provided, replaced, source
 
-from render.lock.model import Lock
+from render.lock.model import Lock, State
 from render.views import tree
-from render.views.tree import TreeTooLarge, TreeView, format_tree, tree_document
+from render.views.tree import TreeTooLarge, TreeView, format_tree
+from render.views.tree_document import tree_document
 
 SHOP = lock_of(
     {
@@ -282,15 +284,126 @@ def test_the_document_lists_every_package_once_with_its_links() -> None:
     ]
     assert document["packages"][-1] == {
         "source": "xpkg.example.org/acme/shared",
+        "installedAs": None,
         "version": "v1.0.0",
         "tag": "v1.0.0",
         "digest": digest_of_name("shared"),
         "kind": "Configuration",
+        "object": "acme-shared",
         "askedFor": None,
         "marks": ["shared"],
-        "dependencies": [{"source": "xpkg.example.org/acme/provider-net", "constraints": ["*"]}],
+        "state": "wanted",
+        "released": False,
+        "replaces": [],
+        "replacedBy": [],
+        "detached": [],
+        "staleEntry": [],
+        "dependencies": [
+            {"source": "xpkg.example.org/acme/provider-net", "constraints": ["*"], "insteadOf": []}
+        ],
         "requiredBy": ["xpkg.example.org/acme/left", "xpkg.example.org/acme/right"],
     }
+
+
+def served() -> Lock:
+    """Return a lock in which much has moved, and much is leaving."""
+    return lock(
+        [
+            # Its name is the user's as well, which matters to nobody.
+            package(
+                "app v1.0.0",
+                "net >=v1",
+                "dns *",
+                object_name="my-app",
+                detached=("it needs dns, which is detached",),
+            ),
+            package(
+                "mesh v2.0.0",
+                installed_as=source("net"),
+                object_name="acme-net",
+                replaces=(replaced("net", "alias"),),
+            ),
+            package("store v3.0.0", "dns *", object_name="my-store", replaces=(replaced("disk"),)),
+            package("user v1.0.0", "store *", detached=("it needs store, whose object is named my-store",)),
+            package("gone v1.0.0", "part *", state=State.ORPHANED),
+            package("part v1.0.0", state=State.ORPHANED, released=True),
+        ],
+        deactivated=[deactivated("disk v1.0.0", "store", released=True), deactivated("cd v1.0.0", "store")],
+        provided=[
+            provided("dns v1.5.0", detached=True, installed_as=source("bind"), object_name="acme-bind")
+        ],
+    )
+
+
+def test_all_that_has_moved_or_is_leaving_is_marked_and_what_is_off_comes_last() -> None:
+    text = format_tree(served(), TreeView(constraints=True))
+
+    assert (
+        shortened(text)
+        == """\
+app v1.0.0 [Provider, asked for, detached] (required: v1.0.0)
+├── dns v1.5.0 [Provider, provided by ../platform, shared, alias of bind, detached] (required: *)
+└── mesh v2.0.0 [Provider, alias of net] (required: >=v1, for net)
+user v1.0.0 [Provider, asked for, detached] (required: v1.0.0)
+└── store v3.0.0 [Provider, named my-store] (required: *)
+    └── dns v1.5.0 [Provider, provided by ../platform, shared, alias of bind, detached] (required: *)
+gone v1.0.0 [Provider, orphaned]
+└── part v1.0.0 [Provider, orphaned, released] (required: *)
+Switched off until retired (2)
+    cd v1.0.0 [Provider, off] replaced by store
+    disk v1.0.0 [Provider, off, released] replaced by store
+"""
+    )
+
+
+def test_inverted_it_also_starts_from_what_others_provide() -> None:
+    text = format_tree(served(), TreeView(inverted=True))
+
+    assert (
+        shortened(text)
+        == """\
+mesh v2.0.0 [Provider, alias of net]
+└── app v1.0.0 [Provider, asked for, detached] (as net)
+part v1.0.0 [Provider, orphaned, released]
+└── gone v1.0.0 [Provider, orphaned]
+dns v1.5.0 [Provider, provided by ../platform, shared, alias of bind, detached]
+├── app v1.0.0 [Provider, asked for, detached]
+└── store v3.0.0 [Provider, named my-store]
+    └── user v1.0.0 [Provider, asked for, detached]
+Switched off until retired (2)
+    cd v1.0.0 [Provider, off] replaced by store
+    disk v1.0.0 [Provider, off, released] replaced by store
+"""
+    )
+
+
+def test_from_one_package_only_what_has_to_do_with_it_is_shown() -> None:
+    text = format_tree(served(), TreeView(inverted=True, start=named("dns"), depth=0))
+
+    assert shortened(text) == (
+        "dns v1.5.0 [Provider, provided by ../platform, shared, alias of bind, detached]\n"
+    )
+
+
+def test_the_document_has_lists_of_what_is_provided_and_what_is_off() -> None:
+    document = tree_document(served(), TreeView())
+
+    (dns,), (cd, disk) = document["provided"], document["deactivated"]
+    app, _, mesh, *_ = document["packages"]
+    assert (dns["folder"], dns["installedAs"], dns["detached"]) == ("../platform", str(named("bind")), True)
+    assert dns["requiredBy"] == [str(named("app")), str(named("store"))]
+    assert [(off["source"], off["released"], off["replacedBy"]) for off in (cd, disk)] == [
+        (str(named("cd")), False, [str(named("store"))]),
+        (str(named("disk")), True, [str(named("store"))]),
+    ]
+    assert app["dependencies"][1] == {
+        "source": str(named("mesh")),
+        "constraints": [">=v1"],
+        "insteadOf": [str(named("net"))],
+    }
+    assert mesh["installedAs"] == str(named("net"))
+    assert mesh["replaces"] == [{"source": str(named("net")), "strategy": "alias", "consent": "moves"}]
+    assert tree_document(served(), TreeView(start=named("app"), inverted=True))["deactivated"] == []
 
 
 @pytest.mark.parametrize(

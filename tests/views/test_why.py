@@ -1,20 +1,17 @@
 """Why a package is in the lock."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rig.closures import digest_of_name, lock_of, named, small_locks
+from rig.locks import lock, package, provided, replaced, source
 
-from render.lock.model import Lock
+from render.lock.model import Lock, State
 from render.references import Source
-from render.views.why import (
-    MOST_COUNTED,
-    CircularLock,
-    Explanation,
-    explain,
-    explanation_document,
-    format_explanation,
-)
+from render.views.paths import MOST_COUNTED, CircularLock
+from render.views.why import Explanation, explain, explanation_document, format_explanation
 
 SHOP = lock_of(
     {
@@ -28,7 +25,7 @@ SHOP = lock_of(
 
 def names_of(found: Explanation) -> list[list[str]]:
     """Return every path shown, as names of packages."""
-    return [[way.root.source.name, *(link.target.source.name for link in way.links)] for way in found.ways]
+    return [[way.start.source.name, *(link.target.source.name for link in way.links)] for way in found.ways]
 
 
 def all_paths(lock: Lock, source: Source) -> list[list[str]]:
@@ -189,12 +186,20 @@ def test_the_document_holds_askers_paths_and_their_number() -> None:
 
     assert document == {
         "source": "xpkg.example.org/acme/base",
+        "installedAs": None,
         "version": "v1.2.0",
         "tag": "v1.2.0",
         "digest": digest_of_name("base"),
         "kind": "Configuration",
+        "object": "acme-base",
         "askedFor": "any version",
         "marks": ["asked for"],
+        "state": "wanted",
+        "released": False,
+        "replaces": [],
+        "replacedBy": [],
+        "detached": [],
+        "staleEntry": [],
         "askedForSatisfied": True,
         "requiredBy": [
             {
@@ -202,6 +207,7 @@ def test_the_document_holds_askers_paths_and_their_number() -> None:
                 "version": "v1.0.0",
                 "constraints": [">=1.0.0"],
                 "satisfied": True,
+                "insteadOf": [],
             }
         ],
         "paths": [
@@ -211,12 +217,170 @@ def test_the_document_holds_askers_paths_and_their_number() -> None:
                     "version": "v1.2.0",
                     "constraints": ["any version"],
                     "satisfied": True,
+                    "insteadOf": [],
                 }
             ]
         ],
         "pathCount": 2,
         "pathCountIsExact": True,
+        "heldBy": [],
+        "providedBy": None,
     }
+
+
+def shortened(found: Explanation) -> str:
+    """Return an explanation without what all its sources have in common."""
+    return format_explanation(found).replace("xpkg.example.org/acme/", "")
+
+
+def test_an_orphan_is_held_until_it_is_retired() -> None:
+    found = explain(lock([package("app v1.0.0", state=State.ORPHANED)]), named("app"))
+
+    assert (
+        shortened(found)
+        == """\
+app v1.0.0 [Provider, orphaned]
+
+Nobody asks for it: orphaned, held until: xplock retire app
+
+Asked for by (0)
+
+Paths (1)
+  app v1.0.0, orphaned
+"""
+    )
+
+
+def test_what_only_orphans_need_is_retired_with_them() -> None:
+    orphans = [package("app v1.0.0", "lib *"), package("lib v1.0.0", "net ^1"), package("net v1.2.0")]
+    left = lock([replace(one, state=State.ORPHANED) for one in orphans])
+
+    assert (
+        shortened(explain(left, named("net")))
+        == """\
+net v1.2.0 [Provider, orphaned]
+
+Only orphaned packages need it: orphaned too, held until all are retired: xplock retire app lib net
+
+Asked for by (1)
+  lib v1.0.0  ^1  satisfied
+
+Paths (1)
+  app v1.0.0, orphaned
+    → lib v1.0.0, satisfies *
+    → net v1.2.0, satisfies ^1
+"""
+    )
+
+
+def test_a_wanted_package_that_an_orphan_needs_too_has_a_path_from_each() -> None:
+    both = lock(
+        [
+            package("app v1.0.0", "net *"),
+            package("old v1.0.0", "net *", state=State.ORPHANED),
+            package("net v1.2.0"),
+        ]
+    )
+
+    found = explain(both, named("net"))
+
+    assert names_of(found) == [["app", "net"], ["old", "net"]]
+    assert "  xpkg.example.org/acme/old v1.0.0, orphaned\n" in format_explanation(found)
+    assert "held until" not in format_explanation(found)
+
+
+def test_what_has_lost_its_guard_is_dropped_after_a_sync() -> None:
+    found = explain(lock([package("app v1.0.0", state=State.ORPHANED, released=True)]), named("app"))
+
+    assert "guard is off; once every cluster has synced: xplock retire app --synced" in shortened(found)
+
+
+def test_an_alias_tells_what_it_replaces_and_who_asks_by_which_name() -> None:
+    alias = package(
+        "mesh v2.0.0",
+        installed_as=source("net"),
+        object_name="acme-net",
+        replaces=(replaced("net", "alias"),),
+    )
+
+    found = explain(lock([package("app v1.0.0", "net >=v1"), alias]), named("mesh"))
+
+    assert (
+        shortened(found)
+        == """\
+mesh v2.0.0 [Provider, alias of net]
+
+Asked for by (1)
+  app v1.0.0  >=v1  satisfied, for net
+
+Paths (1)
+  app v1.0.0, asked for: v1.0.0
+    → mesh v2.0.0, satisfies >=v1, for net
+
+Replaces (1)
+  net, by alias, consent: moves
+  Provider acme-net still names net, and its pin leads to mesh
+"""
+    )
+
+
+def test_what_another_folder_provides_is_explained_by_who_uses_it_here() -> None:
+    used = lock([package("app v1.0.0", "dns >=v1")], provided=[provided("dns v1.5.0")])
+
+    found = explain(used, named("dns"))
+
+    assert (
+        shortened(found)
+        == """\
+dns v1.5.0 [Provider, provided by ../platform]
+
+It is installed from ../platform, and only used here.
+
+Asked for by (1)
+  app v1.0.0  >=v1  satisfied
+
+Paths (1)
+  app v1.0.0, asked for: v1.0.0
+    → dns v1.5.0, satisfies >=v1
+"""
+    )
+    assert explanation_document(found)["providedBy"] == "../platform"
+
+
+def test_what_a_stale_entry_names_is_told_of_both_sides() -> None:
+    stale = lock(
+        [
+            package(
+                "app v1.0.0",
+                "net *",
+                detached=("it needs net, whose object is named my-net",),
+                stale_entry=(str(named("net")),),
+            ),
+            package("net v1.2.0", object_name="my-net"),
+        ]
+    )
+
+    app, net = (explain(stale, named(name)) for name in ("app", "net"))
+
+    assert (
+        shortened(app).partition("Detached")[2]
+        == """\
+, so Crossplane does not check its dependencies
+  it needs net, whose object is named my-net
+
+Its entry in the cluster's Lock stays until its bytes change, and names (1)
+  net
+"""
+    )
+    assert (
+        shortened(net).partition("Held")[2]
+        == """\
+ at v1.2.0, since the cluster's Lock still names it for (1)
+  app v1.0.0
+  lock other versions of them and let the cluster sync, then it may change
+"""
+    )
+    assert explanation_document(net)["heldBy"] == [str(named("app"))]
 
 
 def test_the_document_tells_a_number_that_is_only_a_bound() -> None:
@@ -232,5 +396,5 @@ def test_paths_are_counted_and_ordered_as_if_all_were_walked(lock: Lock, data: s
     found = explain(lock, source)
 
     expected = all_paths(lock, source)
-    shown = [[str(way.root.source), *(str(link.target.source) for link in way.links)] for way in found.ways]
+    shown = [[str(way.start.source), *(str(link.target.source) for link in way.links)] for way in found.ways]
     assert (found.count, shown) == (len(expected), expected[:10])

@@ -1,0 +1,95 @@
+"""What a commit or a pull request says about the locks in it."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from render import __version__
+from render.files import LOCK_FILE
+from render.lock.changes import find_changes
+from render.lock.diff import diff_locks
+from render.lock.model import Lock
+from render.templating import fill_template
+from render.texts import visible
+from render.trailers import Trailers, digest_inputs, format_trailers
+from render.views.diff_markdown import code, format_markdown
+from render.views.report import count_changes, format_counts, format_report
+
+_SUBJECT_CHARACTERS = 72
+# A message has room for so many lines about packages, and for so many at least about those of one folder.
+_REPORT_LINES, _FEWEST_LINES = 200, 10
+# A pull request has room for so much, on the strictest of the well-known servers.
+_PULL_REQUEST_CHARACTERS = 60_000
+# Text that Markdown shows as it is.
+_UNMARKED = re.compile(r"[A-Za-z0-9 .,:;/()-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class LockChange:
+    """A lock as the branch has it and as it will be; the folder by its path from the root, "." for the root."""
+
+    folder: str
+    before: Lock
+    after: Lock
+
+    @property
+    def path(self) -> str:
+        """The lock's path from the root."""
+        return LOCK_FILE if self.folder == "." else f"{self.folder}/{LOCK_FILE}"
+
+
+def format_subject(changes: Sequence[LockChange]) -> str:
+    """Write in one line which folders change, and how much."""
+    counts = ", ".join(_count(changes))
+    folders = [visible(change.folder) for change in changes]
+    full = f"lock: {counts}" if folders == ["."] else f"lock {' and '.join(folders)}: {counts}"
+    short = f"lock {len(folders)} folders: {counts}" if len(folders) > 1 else f"lock: {counts}"
+    return full if len(full) <= _SUBJECT_CHARACTERS else short
+
+
+def format_message(changes: Sequence[LockChange], subject: str) -> str:
+    """Write the message of a commit: what became of which package and why, and what the locks were made from."""
+    room = max(_REPORT_LINES // len(changes), _FEWEST_LINES)
+    trailers = Trailers(inputs={change.path: digest_inputs(change.after.inputs) for change in changes})
+    return fill_template(
+        "commit-message.txt.j2",
+        subject=subject,
+        reports=[_report(change, room, several=len(changes) > 1) for change in changes],
+        trailers=format_trailers(trailers),
+    )
+
+
+def format_pull_request(changes: Sequence[LockChange], title: str = "") -> str:
+    """Write the text of a pull request, with a table for every folder."""
+    heading = title if _UNMARKED.fullmatch(title) else code(title)
+    return fill_template(
+        "pull-request.md.j2", title=title and heading, folders=list(_tables(changes)), version=__version__
+    )
+
+
+def _tables(changes: Sequence[LockChange]) -> Iterator[Mapping[str, str]]:
+    room = _PULL_REQUEST_CHARACTERS
+    for change in changes:
+        table = format_markdown(diff_locks(change.before, change.after)).rstrip("\n")
+        if len(table) > room:
+            counts = ", ".join(_count([change]))
+            table = f"{counts}: the table is too long for a pull request; `xplock diff -o markdown` shows it."
+        room -= len(table)
+        yield {"name": code(change.folder), "table": table}
+
+
+def _report(change: LockChange, room: int, *, several: bool) -> str:
+    text = format_report(change.folder, change.before, change.after, several=several)
+    *lines, summary = text.splitlines()
+    head, lines = (lines[:1], lines[1:]) if several else ([], lines)
+    more = [f"… and {len(lines) - room} more lines"] if len(lines) > room else []
+    return "\n".join([*head, *lines[:room], *more, summary])
+
+
+def _count(changes: Sequence[LockChange]) -> list[str]:
+    """Add up what happened in every folder, in words."""
+    totals: Counter[str] = Counter()
+    for change in changes:
+        totals.update(count_changes(find_changes(change.before, change.after)))
+    return format_counts(totals) or ["no other packages"]

@@ -1,0 +1,79 @@
+"""What became of a commit, for people and programs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from render.commit import Landed
+from render.git.remotes import Remote
+from render.texts import visible
+from render.views.commit_message import LockChange, format_pull_request
+
+_SHOWN_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The locks of one repository that a branch did not have, and where they are now."""
+
+    branch: str
+    changes: Sequence[LockChange] = ()
+    subject: str = ""
+    message: str = ""
+    remote: Remote | None = None
+    # Nothing, if it was a dry run or there was nothing to do.
+    landed: Landed | None = None
+
+    @property
+    def commit(self) -> str | None:
+        """The commit that was made."""
+        return self.landed.commit if self.landed and self.landed.new else None
+
+
+def format_committed(made: Committed) -> str:
+    """Write in one line what was committed, and where it was pushed."""
+    branch, pushed = visible(made.branch), made.landed is not None and made.landed.pushed
+    to = f" and pushed to {_there(made)}" if pushed else ""
+    if made.commit:
+        return f"Committed {made.commit[:_SHOWN_DIGITS]} to {branch}{to}: {visible(made.subject)}"
+    if made.changes and made.landed is None:
+        return f"Would commit to {branch}: {visible(made.subject)}"
+    return (
+        f"Pushed {branch} to {_there(made)}"
+        if pushed
+        else f"Nothing to commit to {branch}: no lock has changed"
+    )
+
+
+def committed_document(made: Committed) -> dict[str, Any]:
+    """Return it as JSON values."""
+    landed = made.landed
+    return {
+        "folders": [change.folder for change in made.changes],
+        "branch": made.branch,
+        "commit": made.commit,
+        "parent": landed.parent if landed and landed.new else None,
+        "pushed": landed is not None and landed.pushed,
+        "remote": made.remote.name if made.remote else None,
+        "remoteBranch": made.remote.branch if made.remote else None,
+        "behind": landed is not None and landed.behind,
+        "message": made.message,
+        "pullRequest": {"title": made.subject, "body": format_pull_request(made.changes)}
+        if made.changes
+        else None,
+    }
+
+
+def committed_hints(made: Committed) -> list[str]:
+    """Return what is worth knowing besides."""
+    landed, hints = made.landed, []
+    if landed and landed.along:
+        hints.append(f"{landed.along} earlier commits of {made.branch} were pushed along")
+    if landed and landed.behind:
+        hints.append(f"{_there(made)} has more than {made.branch} here: run git pull")
+    return hints
+
+
+def _there(made: Committed) -> str:
+    remote = made.remote or Remote("", "")
+    return remote.name if remote.branch == made.branch else f"{remote.branch} of {remote.name}"

@@ -1,0 +1,105 @@
+"""A package in a few words, and as JSON values: its version, and what is worth knowing besides."""
+
+import shlex
+from collections.abc import Iterable
+
+from render.lock.model import LockedPackage, Provided, State
+from render.lock.pairing import known_as
+from render.lock.serving import Target
+from render.names import object_name
+from render.references import Source
+from render.texts import visible
+from render.views.links import Closure
+
+_SHOWN_DIGEST = len("sha256:") + 12
+
+
+def marks(closure: Closure, package: Target) -> list[str]:
+    """Return what is worth knowing about a package besides its version."""
+    shared = ["shared"] if closure.is_shared(package) else []
+    # Worth a word where others depend on it: those are detached for it.
+    derived = package.object_name == object_name(package.cluster_source)
+    named = [f"named {package.object_name}"] if closure.dependants[package.source] and not derived else []
+    alias = [f"alias of {package.installed_as}"] if package.installed_as else []
+    detached = ["detached"] if package.detached else []
+    if isinstance(package, Provided):
+        return [f"provided by {visible(package.folder)}", *shared, *named, *alias, *detached]
+    asked = ["asked for"] if package.root is not None else []
+    return [*asked, *shared, *leaving_marks(package), *named, *alias, *detached]
+
+
+def leaving_marks(package: LockedPackage) -> list[str]:
+    """Return where a package is on its way out."""
+    found = {
+        "orphaned": package.state is State.ORPHANED,
+        "off": package.state is State.DEACTIVATED,
+        "released": package.released,
+    }
+    return [mark for mark, holds in found.items() if holds]
+
+
+def package_document(closure: Closure, package: LockedPackage) -> dict[str, object]:
+    """Return an active package as JSON values."""
+    return {
+        **target_document(package),
+        "askedFor": package.root,
+        "marks": marks(closure, package),
+        **life_document(package),
+        "detached": list(package.detached),
+        "staleEntry": list(package.stale_entry),
+    }
+
+
+def target_document(package: Target) -> dict[str, object]:
+    """Return as JSON values what is known of every package."""
+    return {
+        "source": str(package.source),
+        "installedAs": str(package.installed_as) if package.installed_as else None,
+        "version": package.version,
+        "tag": package.version_tag,
+        "digest": package.digest,
+        "kind": package.kind,
+        "object": package.object_name,
+    }
+
+
+def life_document(package: LockedPackage) -> dict[str, object]:
+    """Return as JSON values where a package is in its life, and what has moved."""
+    return {
+        "state": package.state,
+        "released": package.released,
+        "replaces": [
+            {"source": str(one.source), "strategy": one.strategy, "consent": one.consent}
+            for one in package.replaces
+        ],
+        "replacedBy": [str(source) for source in package.replaced_by],
+    }
+
+
+def provided_document(package: Provided) -> dict[str, object]:
+    """Return a package of another folder as JSON values."""
+    return {**target_document(package), "folder": package.folder, "detached": package.detached}
+
+
+def format_package(closure: Closure, package: Target) -> str:
+    """Write a package with its version, kind and marks."""
+    return f"{format_pin(package)} [{', '.join([package.kind, *marks(closure, package)])}]"
+
+
+def format_pin(package: Target) -> str:
+    """Write the source and what it is locked to."""
+    return f"{visible(str(known_as(package)))} {format_locked(package)}"
+
+
+def format_locked(package: Target) -> str:
+    """Write the version that is locked; of a digest its beginning, with the tag that carries it."""
+    if not package.by_digest:
+        return visible(package.version)
+    parts = [package.tag, f"{package.digest[:_SHOWN_DIGEST]}…"]
+    return visible("@".join(part for part in parts if part))
+
+
+def format_retire(sources: Iterable[Source], folder: str, *, synced: bool = False) -> str:
+    """Write the command that lets go of packages of a folder, to be pasted."""
+    place = [] if folder == "." else ["-C", shlex.quote(folder)]
+    return " ".join(["xplock retire", *map(str, sources), *place, *(["--synced"] if synced else [])])
