@@ -11,13 +11,15 @@ from render.cli.output import Output
 from render.errors import Differs, InvalidInput
 from render.files import LOCK_FILE, read_plain
 from render.limits import LimitExceeded, Limits
-from render.lock.diff import LockDiff, diff_live, diff_locks
+from render.lock.diff import LockDiff, diff_locks
 from render.lock.file import read_lock
 from render.lock.live import LiveLock, parse_live_lock
+from render.lock.live_diff import diff_live
 from render.lock.model import Lock
 from render.lock.parse import parse_lock
 from render.versions import Version, parse_version
-from render.views.diff import diff_document, format_diff, format_markdown
+from render.views.diff import diff_document, format_diff
+from render.views.diff_markdown import format_markdown
 
 _STDIN = "-"
 
@@ -113,7 +115,7 @@ class _Reader:
 
     def _read_revision(self, revision: str) -> Lock:
         # GitPython is for those who need it.
-        from render.git import read_at
+        from render.git.revisions import read_at
 
         data = read_at(self._folder, revision, LOCK_FILE, limits=self._limits)
         # Not there yet at that revision: then everything is new.

@@ -45,6 +45,11 @@ layout_option = click.option(
 )
 
 
+offline_option = click.option(
+    "--offline", is_flag=True, help="Ask no registry; what is locked, cached or in a layout has to do."
+)
+
+
 folders_argument = click.argument(
     "folders",
     nargs=-1,

@@ -13,7 +13,13 @@ from render.cli.output import Output
 from render.connect import open_world
 from render.inputs.projects import read_inputs
 from render.references import Source
-from render.views.outdated import Standing, find_standings, format_standings, standings_document
+from render.views.outdated import (
+    Standing,
+    find_standings,
+    format_standings,
+    standings_document,
+    wanted_packages,
+)
 
 _DIFFERS = 3
 
@@ -38,15 +44,16 @@ def outdated(
     """Show which packages locked in DIR have newer versions in their registries.
 
     WANTED is the newest version that you and every dependant accept, LATEST the newest of all; HELD BACK
-    BY tells who does not accept that one. Prereleases count only where a constraint admits them.
+    BY tells who does not accept that one. Prereleases count only where a constraint admits them. What nobody
+    asks for any more, and what is switched off, is not listed: it stays as it is until it is retired.
     """
     output: Output = context.obj
     lock = read_whole_lock(folder)
     world = open_world(os.environ, warn=output.warn, trace=output.trace)
     inputs = read_inputs(folder, world.limits, os.environ)
     catalog = world.catalog([*layouts, *inputs.settings.layouts], inputs.rewrites)
-    with output.busy(f"asking for the tags of {len(lock.packages)} packages"):
-        sources = [package.source for package in lock.in_order()]
+    sources = [package.source for package in wanted_packages(lock)]
+    with output.busy(f"asking for the tags of {len(sources)} packages"):
         tags = fetch_tags(sources, catalog.tags, parallel=world.limits.parallel)
     standings = find_standings(lock, tags, follow_families=inputs.settings.families == "follow")
     shown = [standing for standing in standings if everything or standing.is_outdated]

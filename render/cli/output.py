@@ -1,20 +1,23 @@
 """Where text goes: results to stdout, everything else to stderr."""
 
-import json
 import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from render.errors import RenderError
 from render.texts import redact, visible
+from render.values import dataclass, field
 
 _RED, _GREEN, _YELLOW, _PLAIN = "\x1b[1;31m", "\x1b[1;32m", "\x1b[1;33m", "\x1b[0m"
 # The words that lines of a report start with.
-_CHANGES = {"Added": _GREEN, "Updated": _YELLOW, "Removed": _RED}
+_CHANGES = {
+    **dict.fromkeys(("Added", "Returned", "Attached"), _GREEN),
+    **dict.fromkeys(("Updated", "Moved", "Leaving", "Detached", "Held", "Provided", "Waiting"), _YELLOW),
+    **dict.fromkeys(("Off", "Released", "Removed", "Dropped", "Unpinned"), _RED),
+}
 
 
 @dataclass(slots=True)
@@ -42,6 +45,9 @@ class Output:
     def result_json(self, document: Any) -> None:
         """Write the result for a program."""
         # In ASCII, where nothing is invisible and no locale can change a byte.
+        # For those who ask for it.
+        import json
+
         self.result(json.dumps(document, indent=2) + "\n")
 
     def say(self, text: str) -> None:

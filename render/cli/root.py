@@ -11,12 +11,18 @@ COMPLETE_VARIABLE = "_XPLOCK_COMPLETE"
 
 _COMMANDS = {
     "lock": ("render.cli.lock", "Resolve what a folder asks for, and write the lock."),
+    "retire": ("render.cli.retire", "Let go of packages that are leaving."),
+    "render": ("render.cli.render", "Render manifests from the lock."),
+    "check": ("render.cli.check", "Find what is wrong with folders and their locks, offline."),
     "tree": ("render.cli.tree", "Show the locked packages as a tree."),
     "why": ("render.cli.why", "Show who needs a package, and which versions they accept."),
     "outdated": ("render.cli.outdated", "Show which locked packages have newer versions."),
     "verify": ("render.cli.verify", "Ask registries whether they still have what was locked."),
     "diff": ("render.cli.diff", "Compare two locks, or a lock with the one in a cluster."),
+    "commit": ("render.cli.commit", "Commit the lock, and nothing else, to a branch."),
+    "plugin": ("render.cli.plugin", "Render for Argo CD; plugin.yaml calls it."),
     "package": ("render.cli.package", "Build, push and inspect packages."),
+    "init": ("render.cli.init", "Write what a project and its Argo CD start with."),
     "completion": ("render.cli.completion", "Print the completion script for a shell."),
 }
 

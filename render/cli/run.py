@@ -4,15 +4,14 @@ import os
 import sys
 from collections.abc import Sequence
 from io import StringIO, TextIOWrapper
-
-import click
+from pathlib import Path
 
 from render.cli.output import Output, drop_stdout
-from render.cli.root import COMPLETE_VARIABLE, xplock
 from render.errors import RenderError
 
 _INTERRUPTED = 130
 _OWN_BUG = 70
+_HELP = {"-h", "--help"}
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -20,21 +19,12 @@ def run(arguments: Sequence[str]) -> int:
     _speak_utf8()
     output = Output()
     try:
-        _invoke(arguments, output)
+        code = _invoke(arguments, output)
         output.finish()
     except RenderError as error:
         output.error(error)
         return error.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        return error.exit_code
-    except click.ClickException as error:
-        output.usage(error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else "")
-        output.error(_in_our_words(error))
-        return error.exit_code
-    except click.exceptions.Exit as leaving:
-        return leaving.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except KeyboardInterrupt:
         output.say("interrupted")
         return _INTERRUPTED
     except BrokenPipeError:
@@ -48,34 +38,38 @@ def run(arguments: Sequence[str]) -> int:
         traceback.print_exc()
         output.say("this is a bug in xplock; please report it with the lines above")
         return _OWN_BUG
-    return 0
+    return code
 
 
-def _invoke(arguments: Sequence[str], output: Output) -> None:
-    # As click's own main does, but for its taking a closed pipe for a failure.
-    if instruction := os.environ.get(COMPLETE_VARIABLE):
-        # Only a shell that completes pays for it.
-        from click.shell_completion import shell_complete
+def _invoke(arguments: Sequence[str], output: Output) -> int:
+    # Each way imports what it needs, and no more.
+    if arguments[:1] == ["plugin"] and not _HELP & {*arguments[1:]} and arguments[1:]:
+        from render.plugin import run_plugin
 
-        raise click.exceptions.Exit(shell_complete(xplock, {}, "xplock", COMPLETE_VARIABLE, instruction))
-    with xplock.make_context("xplock", list(arguments), obj=output) as context:
-        xplock.invoke(context)
+        run_plugin(arguments[1:], os.environ, output)
+        return 0
+    folder = _plain_render(arguments)
+    if folder is not None:
+        from render.cli.plain import render_plain
 
+        render_plain(folder, output)
+        return 0
+    from render.cli.invoke import invoke
 
-def _in_our_words(error: click.ClickException) -> RenderError:
-    """Turn an error about arguments into the three parts that every other error has."""
-    near: list[str] = getattr(error, "possibilities", None) or []
-    what, why = (error.message if near else error.format_message()).rstrip("."), ""
-    if isinstance(error, click.BadParameter):
-        what, _, why = what.partition(": ")
-    context = getattr(error, "ctx", None)
-    where = context.command_path if context else "xplock"
-    meant = [f"did you mean {' or '.join(near)}?"] if near else []
-    return RenderError(_uncapped(what), why=_uncapped(why) or (), next=[*meant, f"see {where} --help"])
+    return invoke(arguments, output)
 
 
-def _uncapped(text: str) -> str:
-    return text[:1].lower() + text[1:]
+def _plain_render(arguments: Sequence[str]) -> Path | None:
+    """Return the folder of a render without options: importing click would take longer than rendering."""
+    match arguments:
+        case ["render"]:
+            name = "."
+        case ["render", name] if not name.startswith("-"):
+            pass
+        case _:
+            return None
+    # What is wrong with a folder is told by click, as for every other command.
+    return Path(name) if os.access(name, os.R_OK) and Path(name).is_dir() else None
 
 
 def _speak_utf8() -> None:

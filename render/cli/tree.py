@@ -8,7 +8,8 @@ from render.cli.locked import folder_argument, read_whole_lock
 from render.cli.options import output_option
 from render.cli.output import Output
 from render.lock.update import find_source
-from render.views.tree import TreeView, format_tree, tree_document
+from render.views.tree import TreeView, format_tree
+from render.views.tree_document import tree_document
 
 _EVERYTHING = ""
 
@@ -41,12 +42,14 @@ def tree(
 ) -> None:
     """Show what is locked in DIR as a tree: what you ask for, and below it what that needs.
 
-    A package marked (*) is written out further up. "shared" means that several packages need it.
+    A package marked (*) is written out further up. "shared" means that several packages need it, "orphaned" that
+    nobody asks for it any more, "detached" that Crossplane does not check its dependencies; `xplock why` tells more.
+    What others have replaced and is switched off comes last.
     """
     lock = read_whole_lock(folder)
     view = TreeView(
         inverted=inverted is not None,
-        start=find_source(inverted, lock) if inverted else None,
+        start=find_source(inverted, lock, provided=True) if inverted else None,
         depth=depth,
         dedupe=not no_dedupe,
         constraints=constraints,

@@ -50,8 +50,10 @@ def _verify(folder: Path, world: World, layouts: list[tuple[str, Path]]) -> tupl
     inputs = read_inputs(folder, world.limits, os.environ)
     catalog = world.catalog([*layouts, *inputs.settings.layouts], inputs.rewrites)
     with ThreadPoolExecutor(world.limits.parallel, thread_name_prefix="xplock-verify") as pool:
-        found = pool.map(lambda package: verify_package(package, catalog), lock.in_order())
-        return len(lock.packages), [finding for findings in found for finding in findings]
+        # Also what is switched off: its pin is rendered, and the cluster may pull it.
+        installed = lock.installed()
+        found = pool.map(lambda package: verify_package(package, catalog), installed)
+        return len(installed), [finding for findings in found for finding in findings]
 
 
 def _conclude(findings: list[VerifyFinding]) -> None:

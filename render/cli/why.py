@@ -1,13 +1,17 @@
 """xplock why: how a package came into the lock."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from render.cli.locked import folder_argument, read_whole_lock
 from render.cli.options import output_option
 from render.cli.output import Output
-from render.lock.update import find_source
+from render.lock.model import Lock
+from render.lock.update import find_known
+from render.references import Source
+from render.views.replaced import explain_replaced, format_succession, succession_document
 from render.views.why import explain, explanation_document, format_explanation
 
 
@@ -17,14 +21,32 @@ from render.views.why import explain, explanation_document, format_explanation
 @output_option("text", "json")
 @click.pass_obj
 def why(output: Output, source: str, folder: Path, form: str) -> None:
-    """Show who needs SRC in the lock of DIR, and every path to it from what you ask for.
+    """Show who needs SRC in the lock of DIR, every path to it from what you ask for, and what it has replaced.
+
+    Of what others have taken the place of, show these; of what is leaving, what holds it.
 
     The last components of SRC will do, as long as only one package ends with them. Of many paths the shortest
     are shown, and the others counted.
     """
     lock = read_whole_lock(folder)
-    found = explain(lock, find_source(source, lock))
+    known = find_known(source, lock)
     if form == "json":
-        output.result_json(explanation_document(found))
+        output.result_json(_document(lock, known))
     else:
-        output.result(format_explanation(found))
+        output.result(_text(lock, known, str(folder)))
+
+
+def _is_there(lock: Lock, source: Source) -> bool:
+    return source in lock.packages or source in lock.provided
+
+
+def _text(lock: Lock, source: Source, folder: str) -> str:
+    if _is_there(lock, source):
+        return format_explanation(explain(lock, source), folder)
+    return format_succession(explain_replaced(lock, source), folder)
+
+
+def _document(lock: Lock, source: Source) -> dict[str, Any]:
+    if _is_there(lock, source):
+        return explanation_document(explain(lock, source))
+    return succession_document(explain_replaced(lock, source))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from rig.projects import HOME, World, small_world, text_of
+from rig.projects import HOME, World, moves, small_world, text_of
 
 from render.cli.run import run
 from render.files import LOCK_FILE
@@ -94,6 +94,48 @@ def test_the_lock_of_a_cluster_is_read_from_stdin(
 
     assert (equal, code) == (0, 3)
     assert f"{HOME}/base v1.0.0 -> v1.1.0" in capsys.readouterr().out
+
+
+def test_what_left_and_what_moved_is_told_in_each_form(
+    world: World, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.publish("successor v1.0.0")
+    more = "crossplaneVersion: v2.3.4\n" + moves("app", "successor")
+    assert run(["-q", "lock", str(world.project("shop", "successor", more=more))]) == 0
+
+    run(["diff"])
+    text = capsys.readouterr().out.splitlines()
+    run(["diff", "-o", "markdown"])
+    markdown = capsys.readouterr().out
+
+    assert f"Off {HOME}/app v1.0.0" in text
+    assert f"Leaving {HOME}/base v1.1.0" in text
+    assert f"  replacedBy: + {HOME}/successor" in text
+    assert f"| off | `{HOME}/app` |" in markdown
+    assert f"replaces: `{HOME}/app by deactivate, consent: moves`" in markdown
+    assert project.exists()
+
+
+def test_an_entry_of_the_cluster_that_may_be_there_is_explained(
+    world: World, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    live = next(yaml.safe_load_all(text_of(project)))
+    world.publish("successor v1.0.0")
+    more = "crossplaneVersion: v2.3.4\n" + moves("app", "successor")
+    run(["-q", "lock", str(world.project("shop", "successor", more=more))])
+    live["packages"].append(
+        {**live["packages"][0], "source": f"{HOME}/successor", "name": "x", "dependencies": []}
+    )
+    feed(monkeypatch, live)
+    later = run(["diff", "-", "--exit-code", "--crossplane-version", "v2.4.0"])
+    explained = capsys.readouterr().out
+    feed(monkeypatch, live)
+
+    earlier = run(["diff", "-", "--exit-code", "--crossplane-version", "v2.3.4"])
+
+    assert (later, earlier) == (0, 3)
+    assert f"{HOME}/app v1.0.0 is switched off" in explained
+    assert f"Removed {HOME}/app v1.0.0 (replaced by {HOME}/successor)" in capsys.readouterr().out
 
 
 def test_a_revision_without_a_lock_has_nothing_in_it(

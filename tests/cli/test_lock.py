@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rig.projects import HOME, World, locked, small_world, text_of
+from rig.projects import HOME, World, locked, moves, small_world, text_of
 
 from render.cli.run import run
 from render.files import LOCK_FILE
@@ -194,7 +194,8 @@ def test_offline_keeps_what_is_locked_and_cached(world: World) -> None:
 
     code = run(["lock", "--offline", str(project)])
 
-    assert (code, locked(project)) == (0, {"app": "v1.0.0", "base": "v1.1.0"})
+    # Nobody asks for tool any more; it is installed, and stays until it is retired.
+    assert (code, locked(project)) == (0, {"app": "v1.0.0", "base": "v1.1.0", "tool": "v1.0.0"})
 
 
 def test_offline_says_what_is_not_at_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -315,3 +316,109 @@ def test_a_root_for_a_locked_source_keeps_its_object_name(
 
     assert code == 4
     assert f"{HOME}/base is already installed as acme-base" in capsys.readouterr().err
+
+
+KNOWN = "crossplaneVersion: v2.3.4\n"
+
+
+@pytest.fixture
+def moving(tmp_path: Path) -> World:
+    """An ecosystem in which newco takes over what acme published: app and lone need providers of both."""
+    world = World(tmp_path)
+    world.publish("net v1.0.0", kind="Provider", crds=["nets.example.org"])
+    world.publish("lone v1.0.0", kind="Provider", crds=["lones.example.org"])
+    world.publish("newco/net v2.0.0", kind="Provider", crds=["nets.example.org"], replaces=["net"])
+    world.publish("newco/lone v2.0.0", kind="Provider", crds=["lones.example.org"])
+    world.publish("app v1.0.0", {"net": ">=v1"})
+    return world
+
+
+def test_what_leaves_moves_and_returns_is_told_step_by_step(
+    moving: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    newco = "xpkg.example.org/newco"
+
+    def step(*roots: str, more: str = "") -> list[str]:
+        monkeypatch.chdir(moving.project("shop", *roots, more=KNOWN + more))
+        assert run(["lock"]) == 0
+        *lines, summary = capsys.readouterr().out.splitlines()
+        return [*lines, summary.partition(": ")[2]]
+
+    first = step("app", "net", "lone")
+    left = step("app", "net")
+    back = step("app", "net", "lone")
+    moved = step("app", "newco/net", "newco/lone", more=moves("lone", "newco/lone"))
+    again = step("app", "newco/net", "newco/lone", more=moves("lone", "newco/lone"))
+
+    assert first[-1] == "3 packages, 3 added, 0 unchanged"
+    assert left == [
+        f"Leaving  {HOME}/lone v1.0.0 (nobody needs it any more; held until: xplock retire {HOME}/lone)",
+        "3 packages, 1 leaving, 2 unchanged",
+    ]
+    assert back == [
+        f"Returned {HOME}/lone v1.0.0 (asked for; it was leaving)",
+        "3 packages, 1 returned, 2 unchanged",
+    ]
+    assert moved == [
+        f"Added    {newco}/lone v2.0.0 (asked for)",
+        f"Moved    {HOME}/lone v1.0.0 -> {newco}/lone v2.0.0 by deactivate (the old one is switched off; your moves say so)",
+        f"Moved    {HOME}/net v1.0.0 -> {newco}/net v2.0.0 by alias (Provider acme-net keeps its name and its source, and "
+        "gets the new bytes; the new one claims it)",
+        f"Off      {HOME}/lone v1.0.0 (replaced by {newco}/lone; retire when everyone has moved: "
+        f"xplock retire {HOME}/lone)",
+        "3 packages and 1 switched off, 1 added, 2 moved, 1 unchanged",
+    ]
+    assert again == ["3 packages and 1 switched off, 3 unchanged"]
+
+
+def test_a_stranger_that_claims_to_replace_something_is_told_of_and_changes_nothing(
+    moving: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moving.publish("newco/fork v9.0.0", kind="Provider", replaces=["net"])
+    moving.publish("stack v1.0.0", {"net": "*", "newco/fork": "*"})
+    project = moving.project("shop", "stack")
+
+    code = run(["lock", str(project)])
+
+    output = capsys.readouterr()
+    assert code == 0
+    assert f"xpkg.example.org/newco/fork says that it replaces {HOME}/net, without effect" in output.err
+    assert [line.split()[0] for line in output.out.splitlines()[:-1]] == ["Added", "Added", "Added"]
+    assert "replaces" not in text_of(project).decode()
+
+
+def test_an_alias_is_upgraded_by_either_name(moving: World) -> None:
+    project = moving.project("shop", "app", "net")
+    run(["-q", "lock", str(project)])
+    moving.project("shop", "app", "newco/net")
+    run(["-q", "lock", str(project)])
+    moving.publish("newco/net v2.1.0", kind="Provider", crds=["nets.example.org"], replaces=["net"])
+    moving.publish("newco/net v2.2.0", kind="Provider", crds=["nets.example.org"], replaces=["net"])
+
+    codes = [run(["-q", "lock", "-P", f"{HOME}/net=v2.1.0", str(project)])]
+    first = locked(project)["net"]
+    codes.append(run(["-q", "lock", "-P", "newco/net", str(project)]))
+
+    assert (codes, first, locked(project)["net"]) == ([0, 0], "v2.1.0", "v2.2.0")
+
+
+def test_a_package_of_unknown_objects_leaves_only_if_that_is_accepted(
+    moving: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = moving.project("shop", "lone")
+    run(["-q", "lock", str(project)])
+    before = text_of(project)
+    shutil.rmtree(moving.layout)
+    shutil.rmtree(os.environ["XDG_CACHE_HOME"])
+    moving.publish("net v1.0.0", kind="Provider", crds=["nets.example.org"])
+    moving.project("shop", "net")
+
+    refused = run(["lock", str(project)])
+    advice, kept = capsys.readouterr().err, text_of(project)
+    accepted = run(["lock", "--accept-unknown-objects", str(project)])
+
+    output = capsys.readouterr()
+    assert (refused, accepted, kept) == (1, 0, before)
+    assert "xplock lock --accept-unknown-objects" in advice
+    assert f"warning: {HOME}/lone leaves; what it installed is not known" in output.err
+    assert f"Leaving  {HOME}/lone v1.0.0" in output.out

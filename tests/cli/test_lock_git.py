@@ -134,6 +134,78 @@ def test_a_clean_merge_into_something_wrong_is_found(
     assert f"{HOME}/zebra" in errors
 
 
+def conflicted_merge(project: Path, ours: str, theirs: str) -> None:
+    """Merge one branch into another, and see that Git could not merge the lock."""
+    git(project, "checkout", "-q", ours)
+    assert git(project, "merge", theirs).returncode == 1
+    assert b"<<<<<<<" in text_of(project)
+
+
+def test_what_one_branch_let_go_of_is_still_installed_after_a_conflict(world: World, project: Path) -> None:
+    world.project("shop", "app:v1.0.0", "tool:v1.0.0")
+    run(["-q", "lock", str(project)])
+    commit(project, "tool")
+    branch(world, project, "drop", "app:v1.0.0")
+    branch(world, project, "upgrade", "app:v2.0.0", "tool:v1.0.0")
+    conflicted_merge(project, "drop", "upgrade")
+    world.project("shop", "app:v2.0.0")
+
+    code = run(["lock", str(project)])
+
+    lock = read_lock(project, Limits())
+    assert code == 0
+    assert lock
+    assert {key.name: (item.version, item.state) for key, item in lock.packages.items()} == {
+        "app": ("v2.0.0", "wanted"),
+        "base": ("v2.0.0", "wanted"),
+        "tool": ("v1.0.0", "orphaned"),
+    }
+    # A cluster may run what either branch had.
+    (base,) = [item for key, item in lock.packages.items() if key.name == "base"]
+    assert [pin.tag for pin in base.kept_pins] == ["v1.1.0"]
+
+
+MOVE = f"""\
+crossplaneVersion: v2.3.4
+moves:
+  - from: {HOME}/old
+    to: {HOME}/fresh
+    strategy: deactivate
+"""
+
+
+def test_a_package_that_one_branch_switched_off_and_the_other_upgraded_is_decided_by_a_person(
+    world: World, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.publish("old v1.1.0", {"base": "<v2"})
+    world.publish("fresh v1.0.0", {"base": "<v2"})
+    world.project("shop", "app:v1.0.0", "old:v1.0.0")
+    run(["-q", "lock", str(project)])
+    commit(project, "old")
+    branch(world, project, "upgrade", "app:v1.0.0", "old:v1.1.0")
+    git(project, "checkout", "-q", "-b", "move", "main")
+    world.project("shop", "app:v1.0.0", "fresh:v1.0.0")
+    with (project / "xplock.yaml").open("a") as settings:
+        settings.write(MOVE)
+    assert run(["-q", "lock", str(project)]) == 0
+    commit(project, "move")
+    conflicted_merge(project, "move", "upgrade")
+    git(project, "checkout", "--ours", "xplock.yaml")
+
+    refused = run(["lock", str(project)])
+    told = capsys.readouterr().err
+    git(project, "checkout", "--ours", LOCK_FILE)
+    accepted = run(["lock", str(project)])
+
+    assert (refused, accepted) == (4, 0)
+    assert f"{HOME}/old is active, and also deactivated and replaced by {HOME}/fresh" in told
+    assert "git checkout --ours or --theirs" in told
+    lock = read_lock(project, Limits())
+    assert lock
+    assert [key.name for key in lock.deactivated] == ["old"]
+    assert locked(project) == {"app": "v1.0.0", "base": "v1.1.0", "fresh": "v1.0.0"}
+
+
 def test_a_package_that_a_clean_merge_doubled_is_put_right(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

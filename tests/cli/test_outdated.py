@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 from rig.closures import lock_of, named, write_lock_of
+from rig.locks import deactivated, lock, package, replaced
 
 from render.cli.outdated import fetch_tags
 from render.cli.run import run
 from render.errors import RenderError
 from render.limits import Limits
+from render.lock.model import State
 from render.references import Reference, Source
 from render.registry.layout import Layout
 from render.registry.manifests import OCI_INDEX
@@ -75,6 +77,23 @@ def test_all_lists_the_others_too(project: Path, tmp_path: Path, capsys: pytest.
 
     document = json.loads(capsys.readouterr().out)
     assert (code, len(document["packages"])) == (0, 3)
+
+
+def test_what_is_leaving_is_not_asked_about(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    left = lock(
+        [
+            package("app v1.0.0", replaces=(replaced("off"),)),
+            package("old v1.0.0", state=State.ORPHANED),
+        ],
+        deactivated=[deactivated("off v1.0.0", "app")],
+    )
+    folder = write_lock_of(tmp_path / "shop", left)
+    (folder / "xplock.yaml").write_text(f"roots:\n  - package: {named('app')}:v1.0.0\n")
+
+    code = run(["outdated", str(folder), layout_of(tmp_path / "layout", {"app": ["v1.0.0"]})])
+
+    output = capsys.readouterr()
+    assert (code, output.out, output.err) == (0, "", "0 of 1 packages have something newer\n")
 
 
 def test_nothing_newer_is_no_table(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 from rig.closures import lock_of, write_lock_of
+from rig.locks import deactivated, lock, package, provided, replaced, source
 
 from render.cli.run import run
+from render.lock.model import Lock
 
 SHOP = lock_of(
     {
@@ -16,6 +18,25 @@ SHOP = lock_of(
     },
     {"shop": "v1.0.0"},
 )
+
+
+def moved_lock() -> Lock:
+    """Return a lock with an alias, something that is off, and something of another folder."""
+    alias = package(
+        "mesh v2.0.0",
+        installed_as=source("net"),
+        object_name="acme-net",
+        replaces=(replaced("net", "alias"),),
+    )
+    return lock(
+        [
+            package("app v1.0.0", "net *", "dns *"),
+            alias,
+            package("store v3.0.0", replaces=(replaced("disk"),)),
+        ],
+        deactivated=[deactivated("disk v1.0.0", "store")],
+        provided=[provided("dns v1.5.0")],
+    )
 
 
 @pytest.fixture
@@ -113,6 +134,23 @@ def test_an_unknown_package_is_told_the_nearest(project: Path, capsys: pytest.Ca
     output = capsys.readouterr()
     assert (code, output.out) == (2, "")
     assert "did you mean xpkg.example.org/acme/function-ready?" in output.err
+
+
+def test_what_is_provided_can_be_inverted_and_what_is_off_tells_what_to_name_instead(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_lock_of(tmp_path, moved_lock())
+
+    inverted = shown(capsys, str(folder), "--invert", "dns")
+    alias = shown(capsys, str(folder), "--invert", "net", "--depth", "0")
+    code = run(["tree", str(folder), "--invert", "disk"])
+
+    assert (
+        inverted == "dns v1.5.0 [Provider, provided by ../platform]\n└── app v1.0.0 [Provider, asked for]\n"
+    )
+    assert alias == "mesh v2.0.0 [Provider, alias of net]\n"
+    assert code == 2
+    assert "name xpkg.example.org/acme/store instead" in capsys.readouterr().err
 
 
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:

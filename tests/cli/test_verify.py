@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from rig.projects import HOME, World, small_world, text_of
+from rig.projects import HOME, World, moves, small_world, text_of
 
 from render.cli.run import run
 from render.limits import Limits
@@ -127,3 +127,21 @@ def test_several_folders_are_verified_in_one_call(
         f"{project}: 3 of 3 packages are as they were locked",
         f"{other}: 1 of 1 packages are as they were locked",
     ]
+
+
+def test_what_is_switched_off_is_verified_as_well(
+    world: World, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.publish("successor v1.0.0")
+    more = "crossplaneVersion: v2.3.4\n" + moves("app", "successor")
+    world.project("shop", "successor", "tool:v1.0.0", more=more)
+    assert run(["-q", "lock", str(project)]) == 0
+    as_locked = run(["verify", str(project)])
+    told = capsys.readouterr().out
+    world.publish("app v1.0.0", {"tool": "*"})
+
+    code = run(["verify", str(project)])
+
+    assert (as_locked, told) == (0, f"{project}: 4 of 4 packages are as they were locked\n")
+    assert code == 3
+    assert f"{HOME}/app v1.0.0 (switched off): tag moved" in capsys.readouterr().out

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 from rig.closures import lock_of, write_lock_of
+from rig.locks import deactivated, lock, package, provided, replaced, source
 
 from render.cli.run import run
+from render.lock.model import State
 
 SHOP = lock_of(
     {
@@ -76,6 +78,62 @@ def test_an_unknown_package_is_told_the_nearest(project: Path, capsys: pytest.Ca
 
 def test_without_a_lock_it_says_how_to_make_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "run: xplock lock" in failed(capsys, "net", str(tmp_path), code=3)
+
+
+@pytest.fixture
+def moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A folder whose lock has an alias, something that is off, something leaving, and something of another folder."""
+    alias = package(
+        "mesh v2.0.0",
+        installed_as=source("net"),
+        object_name="acme-net",
+        replaces=(replaced("net", "alias"),),
+    )
+    found = lock(
+        [
+            package("app v1.0.0", "net *", "dns *"),
+            alias,
+            package("store v3.0.0", replaces=(replaced("disk"), replaced("tape", "repoint"))),
+            package("gone v1.0.0", state=State.ORPHANED),
+        ],
+        deactivated=[deactivated("disk v1.0.0", "store")],
+        provided=[provided("dns v1.5.0")],
+    )
+    write_lock_of(tmp_path / "moved", found)
+    monkeypatch.chdir(tmp_path)
+    return "moved"
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "somewhere"),
+    [
+        ("net", "mesh v2.0.0 [Provider, alias of net]", "  net, by alias, consent: moves"),
+        ("mesh", "mesh v2.0.0 [Provider, alias of net]", "  app v1.0.0  *  satisfied, for net"),
+        ("disk", "disk v1.0.0 [Provider, off]", "  store v3.0.0, by deactivate, consent: moves"),
+        ("tape", "tape is not installed from here: others have taken its place", "Replaced by (1)"),
+        (
+            "gone",
+            "gone v1.0.0 [Provider, orphaned]",
+            "Nobody asks for it: orphaned, held until: xplock retire gone -C moved",
+        ),
+        ("dns", "dns v1.5.0 [Provider, provided by ../platform]", "  app v1.0.0  *  satisfied"),
+    ],
+)
+def test_whatever_a_lock_tells_of_is_explained(
+    moved: str, capsys: pytest.CaptureFixture[str], name: str, first: str, somewhere: str
+) -> None:
+    code = run(["why", name, moved])
+
+    lines = capsys.readouterr().out.replace("xpkg.example.org/acme/", "").splitlines()
+    assert (code, lines[0]) == (0, first)
+    assert somewhere in lines
+
+
+def test_json_tells_what_took_the_place_of_something(moved: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["why", "disk", moved, "-o", "json"])
+
+    document = json.loads(capsys.readouterr().out)
+    assert (code, [one["object"] for one in document["successors"]]) == (0, ["acme-store"])
 
 
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,45 @@
+"""xplock commit: the lock, and nothing else, to a branch."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from render.cli.commit_options import CommitOptions, commit_options
+from render.cli.committing import Committer
+from render.cli.locked import read_whole_lock
+from render.cli.options import folders_argument, output_option
+from render.cli.output import Output
+from render.limits import Limits
+from render.lock.file import read_lock_bytes
+
+
+@click.command(
+    epilog="Examples: xplock commit; xplock commit --push clusters/*; xplock commit --branch xplock/update --push > pr.md"
+)
+@folders_argument
+@commit_options
+@click.option("--dry-run", is_flag=True, help="Commit nothing; print the message or the pull request.")
+@output_option("text", "json")
+@click.pass_obj
+def commit(output: Output, /, folders: tuple[Path, ...], dry_run: bool, form: str, **how: Any) -> None:
+    """Commit the crossplane.lock.yaml of each DIR, and nothing else, to the current branch or to another one.
+
+    Whatever else is changed or staged stays so, and no hook is run. Locks of one repository become one commit. A push that
+    others win is tried again on top of theirs, unless they changed the lock or what it was made from; one that fails
+    has changed nothing here either.
+    """
+    limits = Limits.from_environment(os.environ)
+    committer = Committer(output, CommitOptions(**how), folders, limits)
+    made = committer.commit({folder: _read(folder, limits) for folder in folders}, dry_run=dry_run)
+    if form == "json":
+        output.result_json(committer.documents(made))
+    else:
+        committer.tell(made, message=dry_run)
+
+
+def _read(folder: Path, limits: Limits) -> bytes:
+    # What contradicts itself is nothing to commit.
+    read_whole_lock(folder)
+    return read_lock_bytes(folder, limits) or b""

@@ -1,0 +1,96 @@
+"""xplock render: manifests from the lock."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from render.cli.locked import folder_argument
+from render.cli.options import layout_option, offline_option, output_option
+from render.cli.output import Output
+from render.limits import Limits
+from render.manifests.folder import FolderReport, write_folder
+from render.manifests.text import format_json, format_yaml
+from render.rendering import render_folder
+
+
+@click.command(
+    epilog="Examples: xplock render | kubectl apply -f -; xplock render platform/ --out rendered; "
+    "xplock render --resolve"
+)
+@folder_argument
+@click.option(
+    "--out",
+    "target",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Write one file per object and a kustomization.yaml that lists them; -o json then tells which.",
+)
+@click.option(
+    "--resolve", is_flag=True, help="Resolve as lock would, render that, and write no lock: a dry run."
+)
+@offline_option
+@layout_option
+@output_option("yaml", "json")
+@click.pass_obj
+def render(
+    output: Output,
+    folder: Path,
+    target: Path | None,
+    resolve: bool,
+    offline: bool,
+    layouts: list[tuple[str, Path]],
+    form: str,
+) -> None:
+    """Render what is locked in DIR: the packages, pinned, and every other object of the folder.
+
+    Neither network nor git is used. A lock that is missing or out of date is an error.
+    --offline and --layout are for --resolve.
+    """
+    if (offline or layouts) and not resolve:
+        raise click.UsageError("--offline and --layout need --resolve")
+    if target is not None and target.resolve() == folder.resolve():
+        raise click.BadParameter("it is the folder that is rendered", param_hint="'--out'")
+    limits = Limits.from_environment(os.environ)
+    if resolve:
+        objects = _render_resolved(folder, output, limits, layouts, offline=offline)
+    else:
+        objects = render_folder(folder, limits, os.environ)
+    if target is None:
+        output.result(format_json(objects) if form == "json" else format_yaml(objects))
+        return
+    report = write_folder(target, objects, limits)
+    if form == "json":
+        output.result_json(_report_document(target, report))
+    else:
+        output.say(_format_report(target, report))
+
+
+def _render_resolved(
+    folder: Path, output: Output, limits: Limits, layouts: list[tuple[str, Path]], *, offline: bool
+) -> list[dict[str, Any]]:
+    # Whoever has a lock pays for none of this.
+    from render.cli.resolving import Resolver
+    from render.lock.format import format_lock
+    from render.lock.parse import parse_lock
+    from render.rendering import render_lock
+
+    outcome = Resolver(output, layouts, offline=offline).resolve(folder)
+    # Rendered is what would be read from the file, so that it is the same with a lock and without.
+    lock = parse_lock(format_lock(outcome.after).encode(), limits, place=str(folder))
+    return render_lock(lock, outcome.inputs, limits, os.environ)
+
+
+def _format_report(target: Path, report: FolderReport) -> str:
+    written, unchanged, removed = map(len, (report.written, report.unchanged, report.removed))
+    return f"{target}: {written} {'file' if written == 1 else 'files'} written, {unchanged} unchanged, {removed} removed"
+
+
+def _report_document(target: Path, report: FolderReport) -> dict[str, Any]:
+    return {
+        "folder": str(target),
+        "written": report.written,
+        "unchanged": report.unchanged,
+        "removed": report.removed,
+    }

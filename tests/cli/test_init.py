@@ -1,0 +1,304 @@
+"""xplock init: a scaffold in a new folder or an old one, of a repository or of none."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from rig.deploying import TOP, read_one
+from rig.packages import build
+
+from render.cli.run import run
+from render.limits import Limits
+from render.packaging import build_into_layout
+from render.references import parse_reference
+from render.registry.layout import Layout
+
+URL = "https://git.example.org/acme/platform.git"
+META = '{"apiVersion": "meta.pkg.crossplane.io/v1", "kind": "Provider", "metadata": {"name": "provider-nop"}}'
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, which is in no repository."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+def git(*arguments: str) -> None:
+    subprocess.run(["git", *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(here: Path) -> Path:
+    """The current folder, as a repository with a remote."""
+    git("init", "-q")
+    git("remote", "add", "origin", URL)
+    return here
+
+
+def files_of(folder: Path) -> list[str]:
+    """Return every file of a folder, but for git's own."""
+    paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return sorted(str(path) for path in paths if path.parts[0] != ".git")
+
+
+BELOW_PROJECT = [
+    "argocd/application.yaml",
+    "argocd/argocd-cm.yaml",
+    "argocd/cronjob.yaml",
+    "argocd/kustomization.yaml",
+    "argocd/plugin.yaml",
+    "argocd/repo-server.yaml",
+    "provider.yaml",
+]
+
+
+def test_a_folder_outside_of_a_repository_gets_everything(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(["init"])
+
+    output = capsys.readouterr()
+    source = read_one(here / "argocd/application.yaml")["spec"]["source"]
+    assert code == 0
+    assert files_of(here) == [".pre-commit-config.yaml", *BELOW_PROJECT]
+    assert sorted(output.out.splitlines()) == sorted(f"Wrote    {name}" for name in files_of(here))
+    assert source["path"] == "."
+    # Nobody could know the URL.
+    assert (source["repoURL"], URL in output.err, "--repo URL" in output.err) == (URL, True, True)
+
+
+def test_a_new_folder_of_a_repository_shares_the_files_at_its_top(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(["init", "clusters/Production_1", "--ci", "gitlab"])
+
+    output = capsys.readouterr()
+    application = read_one(repository / "clusters/Production_1/argocd/application.yaml")
+    [hook] = read_one(repository / ".pre-commit-config.yaml")["repos"][0]["hooks"]
+    assert (code, output.err) == (0, "")
+    assert files_of(repository) == [
+        ".gitlab-ci.yml",
+        ".pre-commit-config.yaml",
+        *(f"clusters/Production_1/{name}" for name in BELOW_PROJECT),
+    ]
+    assert application["metadata"]["name"] == "production1"
+    assert application["spec"]["source"]["repoURL"] == URL
+    assert application["spec"]["source"]["path"] == "clusters/Production_1"
+    assert hook["args"] == ["clusters/Production_1"]
+    assert read_one(repository / ".gitlab-ci.yml")["xplock"]["variables"] == {
+        "PROJECT": "clusters/Production_1"
+    }
+
+
+def test_from_below_the_top_paths_are_told_as_they_are_from_there(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "clusters/one").mkdir(parents=True)
+    monkeypatch.chdir(repository / "clusters/one")
+
+    run(["init", "--ci", "github"])
+
+    told = capsys.readouterr().out
+    assert "Wrote    provider.yaml\n" in told
+    assert "Wrote    ../../.github/workflows/xplock.yaml\n" in told
+    assert (repository / ".github/workflows/xplock.yaml").is_file()
+
+
+def test_what_is_said_counts_more_than_what_is_found(repository: Path) -> None:
+    told = ["--name", "platform", "--repo", "git@git.example.org:a/b.git", "--path", "./else/where/"]
+    run(["init", *told, "--image", "registry.example.org/tools:v9", "--ci", "github"])
+
+    application = read_one(repository / "argocd/application.yaml")
+    workflow = read_one(repository / ".github/workflows/xplock.yaml")["jobs"]["lock"]
+    assert application["metadata"]["name"] == "platform"
+    assert application["spec"]["source"]["repoURL"] == "git@git.example.org:a/b.git"
+    assert application["spec"]["source"]["path"] == "else/where"
+    assert (workflow["container"]["image"], workflow["env"]) == (
+        "registry.example.org/tools:v9",
+        {"PROJECT": "else/where"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("remote", "expected"),
+    [
+        ("https://robin:{canary}@git.example.org/acme/x.git", "https://git.example.org/acme/x.git"),
+        ("https://{canary}@git.example.org:8443/acme/x.git", "https://git.example.org:8443/acme/x.git"),
+        ("git@git.example.org:acme/x.git", "git@git.example.org:acme/x.git"),
+        ("ssh://git@git.example.org/acme/x.git", "ssh://git@git.example.org/acme/x.git"),
+        # Argo CD cannot use these, so the example is written, and a warning.
+        ("ssh://git:{canary}@git.example.org/acme/x.git", URL),
+        ("../other", URL),
+        ("ext::sh -c {canary}", URL),
+    ],
+)
+def test_a_remote_is_used_without_its_secrets(
+    here: Path, remote: str, expected: str, canary: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git("init", "-q")
+    git("remote", "add", "origin", remote.format(canary=canary))
+
+    code = run(["init", "--ci", "github"])
+
+    output = capsys.readouterr()
+    assert code == 0
+    assert read_one(here / "argocd/application.yaml")["spec"]["source"]["repoURL"] == expected
+    assert ("--repo URL" in output.err) is (expected == URL)
+    assert canary not in output.out + output.err
+    assert [name for name in files_of(here) if canary in (here / name).read_text()] == []
+
+
+def test_nothing_is_overwritten(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / ".pre-commit-config.yaml").write_text("repos: []\n")
+    (repository / "argocd").mkdir()
+    (repository / "argocd/application.yaml").write_text("mine")
+
+    code = run(["init"])
+
+    told = capsys.readouterr().out
+    assert code == 0
+    assert (repository / ".pre-commit-config.yaml").read_text() == "repos: []\n"
+    assert (repository / "argocd/application.yaml").read_text() == "mine"
+    assert "Left     .pre-commit-config.yaml (exists already)\n" in told
+    assert "Left     argocd/application.yaml (exists already)\n" in told
+    assert "Wrote    argocd/plugin.yaml\n" in told
+
+
+def test_force_replaces_all_but_what_the_folder_asks_for(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["init"])
+    capsys.readouterr()
+    for name in ("provider.yaml", "argocd/plugin.yaml"):
+        (repository / name).write_text("# mine\n")
+
+    code = run(["init", "--force"])
+
+    told = capsys.readouterr().out
+    assert code == 0
+    assert (repository / "argocd/plugin.yaml").read_bytes() == (TOP / "plugin.yaml").read_bytes()
+    assert (repository / "provider.yaml").read_text() == "# mine\n"
+    assert "Wrote    argocd/plugin.yaml\nLeft     provider.yaml (the folder has manifests already)\n" in told
+    assert "Left     argocd/cronjob.yaml (is the same)\n" in told
+
+
+def test_a_folder_that_asks_for_something_gets_no_sample(repository: Path) -> None:
+    (repository / "net.yaml").write_text("# empty\n")
+
+    run(["init"])
+
+    assert not (repository / "provider.yaml").exists()
+    assert (repository / "argocd/application.yaml").exists()
+
+
+def test_a_dry_run_writes_nothing_and_tells_all(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["init", "new", "--dry-run"])
+
+    assert code == 0
+    assert files_of(repository) == []
+    assert not (repository / "new").exists()
+    assert "Would write new/argocd/application.yaml\n" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("repository")
+def test_quietly_nothing_is_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["-q", "init"])
+
+    assert (code, capsys.readouterr().out) == (0, "")
+    assert files_of(here)
+
+
+def test_a_program_gets_the_same_as_json(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / ".pre-commit-config.yaml").write_text("repos: []\n")
+
+    code = run(["init", "new", "-o", "json", "--dry-run"])
+
+    assert code == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "folder": "new",
+        "dryRun": True,
+        "written": ["new/provider.yaml", *(f"new/{name}" for name in BELOW_PROJECT[:-1])],
+        "left": [{"path": ".pre-commit-config.yaml", "why": "exists already"}],
+    }
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--name", "Not A Name"],
+        ["--path", "../other"],
+        ["--path", "$(id)"],
+        ["--repo", "https://git.example.org/a\nkind: x"],
+        ["--image", "no image"],
+        ["--ci", "other"],
+        ["a\nb"],
+    ],
+)
+@pytest.mark.usefixtures("repository")
+def test_what_cannot_be_used_is_exit_2_and_writes_nothing(here: Path, arguments: list[str]) -> None:
+    assert run(["init", *arguments]) == 2
+    assert files_of(here) == []
+
+
+def test_a_password_in_the_url_is_refused_and_not_shown(
+    here: Path, canary: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(["init", "--repo", f"https://robin:{canary}@git.example.org/a.git"])
+
+    assert (code, files_of(here)) == (2, [])
+    assert canary not in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_is_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "file").write_text("")
+    (here / "loop").symlink_to("loop")
+    (here / "linked").mkdir()
+    (here / "linked/argocd").symlink_to(here)
+
+    codes = [run(["init", name]) for name in ("file/below", "loop", "x" * 300, "linked")]
+
+    errors = capsys.readouterr().err
+    assert codes == [1, 1, 1, 2]
+    assert "file/below/provider.yaml cannot be written" in errors
+    assert "loop/provider.yaml cannot be written" in errors
+    assert "linked/argocd is not a folder" in errors
+    assert not (here / "application.yaml").exists()
+
+
+def test_a_scaffold_locks_and_renders_the_sample_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sample = parse_reference("xpkg.crossplane.io/crossplane-contrib/provider-nop:v0.4.0")
+    built = build(tmp_path / "package", {"crossplane.yaml": META})
+    build_into_layout(built, Layout(tmp_path / "layout", Limits()), [sample])
+    run(["init", "--ci", "github"])
+
+    locked = run(["-q", "lock", "--layout", str(tmp_path / "layout")])
+    capsys.readouterr()
+    rendered = run(["render"])
+
+    kinds = re.findall(r"^kind: (\w+)$", capsys.readouterr().out, re.MULTILINE)
+    assert (locked, rendered, kinds) == (0, 0, ["ImageConfig", "Provider"])
+    assert run(["check"]) == 0
+
+
+@pytest.mark.usefixtures("repository")
+def test_the_readme_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (TOP / "README.md").read_text()
+    [(command, shown)] = re.findall(r"^\$ xplock (init .*)\n((?:Wrote .*\n)+)", readme, re.MULTILINE)
+
+    code = run(command.split())
+
+    assert code == 0
+    assert capsys.readouterr().out == shown
+
+
+def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["init", "--help"])
+
+    assert code == 0
+    assert "Examples: xplock init" in capsys.readouterr().out
