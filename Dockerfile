@@ -1,0 +1,45 @@
+# The image that xplock runs in: beside Argo CD's repo-server, as a CronJob, in CI.
+#
+#   docker build --tag registry.example.org/xplock:0.1.0 .
+#
+# Folders with a kustomization, and overlays, need kustomize as well:
+#
+#   docker build --target xplock-with-kustomize --tag registry.example.org/xplock:0.1.0 .
+ARG PYTHON=docker.io/library/python:3.13-slim-bookworm
+ARG KUSTOMIZE=registry.k8s.io/kustomize/kustomize:v5.5.0
+
+FROM ${KUSTOMIZE} AS kustomize
+
+FROM ${PYTHON} AS wheel
+WORKDIR /source
+COPY pyproject.toml README.md LICENSE ./
+COPY render render
+RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheel .
+
+FROM ${PYTHON} AS environment
+COPY --from=wheel /wheel /wheel
+# By its path: a package index is never asked for xplock itself.
+RUN python -m venv --without-pip /opt/xplock \
+    && pip --python /opt/xplock install --no-cache-dir "$(echo /wheel/*.whl)[zstd]"
+
+FROM ${PYTHON} AS base
+# Argo CD's user; git and ssh want to find it in /etc/passwd.
+RUN groupadd --gid 999 xplock \
+    && useradd --uid 999 --gid 999 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin xplock
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends ca-certificates git openssh-client tini \
+    && rm -rf /var/lib/apt/lists/*
+# The base image comes without compiled modules, and a read-only file system would have them compiled at every start.
+RUN python -m compileall -q --invalidation-mode unchecked-hash "$(python -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')"
+COPY --from=environment /opt/xplock /opt/xplock
+COPY plugin.yaml /home/argocd/cmp-server/config/plugin.yaml
+ENV PATH=/opt/xplock/bin:/usr/local/bin:/usr/bin:/bin \
+    HOME=/tmp
+USER 999:999
+ENTRYPOINT ["/usr/bin/tini", "--"]
+CMD ["xplock", "--help"]
+
+FROM base AS xplock-with-kustomize
+COPY --from=kustomize /app/kustomize /usr/local/bin/kustomize
+
+FROM base AS xplock
