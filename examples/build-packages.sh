@@ -1,8 +1,12 @@
 #!/bin/sh
-# Builds every example package into examples/registry, an OCI layout that stands in for xpkg.example.org.
+# Builds every example package into examples/registry, an OCI layout that stands in for xpkg.example.org, its mirror, and
+# the registry where everything was before.
 set -eu
 cd "$(dirname "$0")"
 for folder in packages/*/*/*; do
     name=${folder#packages/}
-    xplock -q package build "$folder" --to registry -t "xpkg.example.org/${name%/*}:${name##*/}"
+    reference="${name%/*}:${name##*/}"
+    xplock -q package build "$folder" --to registry \
+        -t "xpkg.example.org/$reference" -t "mirror.example.org/xpkg/$reference" -t "old.example.org/$reference" >/dev/null
+    echo "xpkg.example.org/$reference"
 done
