@@ -1,5 +1,6 @@
 """How measurements are taken: alternating runs of child processes, the best of each, compared in one run."""
 
+import os
 import subprocess
 import sys
 import time
@@ -15,9 +16,14 @@ def best_seconds(commands: Sequence[Sequence[str]], rounds: int) -> list[float]:
     for _ in range(rounds):
         for i, command in enumerate(commands):
             started = time.perf_counter()
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=_environment())
             best[i] = min(best[i], time.perf_counter() - started)
     return best
+
+
+def _environment() -> dict[str, str]:
+    # Installed programs have their modules compiled; where Python must not write them, each run would do it again.
+    return {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def print_ratio(what: str, seconds: float, base: float, goal: float) -> None:
