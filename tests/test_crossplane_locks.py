@@ -12,19 +12,27 @@ from pathlib import Path
 import pytest
 from rig.catalogs import EcosystemCatalog
 from rig.ecosystem import PackageVersion, read_ecosystem
+from rig.pasting import offered_moves
 
 from render.constraints import parse_constraint
 from render.errors import RenderError
 from render.limits import Limits
 from render.lock.closure import check_closure
-from render.lock.create import create_lock
+from render.lock.create import Surroundings, create_lock
 from render.lock.model import Lock, LockedDependency, LockedPackage
-from render.lock.naming import NameTaken, name_objects
-from render.references import PartialSource, Reference, Source, parse_dependency_source, parse_reference
+from render.lock.naming import NameTaken
+from render.lock.settling import Settled
+from render.references import (
+    PartialSource,
+    Reference,
+    Source,
+    parse_dependency_source,
+    parse_reference,
+    parse_source,
+)
 from render.resolve.conflict import MissingPackage, NoSolution
 from render.resolve.model import Wanted
 from render.resolve.resolve import resolve
-from render.resolve.rules import moves_lines
 from render.roots import Request, Root
 from render.versions import Version, parse_candidate
 
@@ -125,7 +133,7 @@ def lock_root(text: str) -> Lock:
     reference = parse_reference(text)
     root = Root(reference.source, Request(tag=reference.tag), "root.yaml")
     resolution = resolve(Wanted((root,), follow_families=False), EcosystemCatalog(), Limits())
-    return create_lock(resolution, name_objects(resolution, {}), {})
+    return create_lock(Settled(resolution, {}, {}), {}, Surroundings())
 
 
 def facts_of(package: LockedPackage) -> tuple[object, ...]:
@@ -188,22 +196,23 @@ def test_where_nothing_suits_everyone_the_error_names_who_wants_what_and_what_th
 
 def test_two_sources_of_one_name_are_named_with_who_wants_each_and_lines_to_paste() -> None:
     assert next(answers(COLLISION), None) is not None
-    old, new = (
-        Source(f"xpkg.{registry}.io", "crossplane-contrib/function-auto-ready")
-        for registry in ("crossplane", "upbound")
-    )
+    old, new = (f"xpkg.{registry}.io/crossplane-contrib" for registry in ("upbound", "crossplane"))
     toolkit = "xpkg.upbound.io/devops-toolkit"
 
     with pytest.raises(NameTaken) as caught:
         lock_root(COLLISION)
 
     assert caught.value.exit_code == 4
-    assert caught.value.what.endswith("one Function named crossplane-contrib-function-auto-ready")
-    assert caught.value.why == (
-        f"{old} v0.7.0 is wanted by {toolkit}/dot-application (>=v0.2.0)",
-        f"{new} v0.7.0 is wanted by {toolkit}/dot-github (>=v0.2.1), {toolkit}/dot-sql (>=v0.2.1)",
+    assert "one Function named crossplane-contrib-function-auto-ready" in caught.value.what
+    assert caught.value.why[:2] == (
+        f"{new}/function-auto-ready v0.7.0 is wanted by {toolkit}/dot-application (>=v0.2.0)",
+        f"{old}/function-auto-ready v0.7.0 is wanted by {toolkit}/dot-github (>=v0.2.1), "
+        f"{toolkit}/dot-sql (>=v0.2.1)",
     )
-    assert list(caught.value.next[1:4]) == moves_lines(old, new)
+    assert offered_moves(caught.value.next) == {
+        parse_source(f"{old}/{name}"): (parse_source(f"{new}/{name}"),)
+        for name in ("function-auto-ready", "function-kcl")
+    }
 
 
 # An exact checker with code of its own: it fills the package with the fewest versions left first, and keeps, for

@@ -12,21 +12,23 @@ from pathlib import Path
 import pytest
 from rig.catalogs import EcosystemCatalog
 from rig.ecosystem import read_ecosystem, serving_source
+from rig.pasting import offered_moves
 
 from render.errors import RenderError
 from render.inputs.projects import Inputs, read_inputs
 from render.inputs.record import make_record
-from render.inputs.settings import Settings
 from render.limits import Limits
 from render.lock.closure import check_closure
 from render.lock.format import format_lock
 from render.lock.model import Lock, LockedPackage
 from render.lock.naming import NameTaken
 from render.lock.parse import parse_lock
+from render.moves import Move
 from render.pipeline import LockOptions, update_lock
-from render.references import Source
+from render.references import Source, parse_source
 from render.resolve.conflict import MissingPackage, NoSolution
 from render.roots import Request, Root
+from render.settings import Settings
 from render.versions import highest_first, parse_candidate
 
 LIMITS = Limits()
@@ -50,12 +52,12 @@ MISSING = {f"{_THINGS}/vm-batch": "ghcr.io/stuttgart-things/provider-vspherevm-x
 UNKNOWN_REGISTRY = {
     "unknown/awslabs/crossplane-aws-blueprints": "unknown.invalid/crossplane/provider-aws",
 }
-# Two sources of one function, and one object name for both.
+# Functions from two places, the older one first, and one object name for both.
 COLLISION = {
-    "xpkg.upbound.io/devops-toolkit/dot-github": (
-        "xpkg.crossplane.io/crossplane-contrib/function-auto-ready",
-        "xpkg.upbound.io/crossplane-contrib/function-auto-ready",
-    )
+    "xpkg.upbound.io/devops-toolkit/dot-github": {
+        f"xpkg.upbound.io/crossplane-contrib/{name}": f"xpkg.crossplane.io/crossplane-contrib/{name}"
+        for name in ("function-auto-ready", "function-kcl")
+    }
 }
 FAILING = {*NO_KNOWN_VERSION, *MISSING, *UNKNOWN_REGISTRY, *COLLISION}
 LOCKABLE = [root for root in read_ecosystem().roots if root not in FAILING]
@@ -80,14 +82,16 @@ def newest(root: str) -> Root:
     return Root(serving_source(root), Request(tag=highest.text), f"{root.rpartition('/')[2]}.yaml")
 
 
-def inputs_of(root: str) -> Inputs:
-    roots, settings = (newest(root),), Settings()
+def inputs_of(root: str, moves: Sequence[Move] = ()) -> Inputs:
+    roots, settings = (newest(root),), Settings(moves=tuple(moves))
     return Inputs(Path(), roots, settings, (), (), make_record(roots, (), settings))
 
 
-def lock_root(root: str, current: Lock | None = None, *, reverse: bool = False) -> Lock:
+def lock_root(
+    root: str, current: Lock | None = None, *, moves: Sequence[Move] = (), reverse: bool = False
+) -> Lock:
     catalog = EcosystemCatalog(reverse=reverse)
-    return update_lock(inputs_of(root), current or Lock(), catalog, LIMITS, LockOptions()).lock
+    return update_lock(inputs_of(root, moves), current or Lock(), catalog, LIMITS, LockOptions()).lock
 
 
 def test_every_reason_is_in_the_data() -> None:
@@ -97,7 +101,8 @@ def test_every_reason_is_in_the_data() -> None:
     assert set(NO_KNOWN_VERSION.values()) <= ecosystem.no_known_version
     assert set(MISSING.values()) <= ecosystem.missing
     assert not {*UNKNOWN_REGISTRY.values()} & ecosystem.by_source().keys()
-    assert {source for pair in COLLISION.values() for source in pair} <= ecosystem.by_source().keys()
+    for pairs in COLLISION.values():
+        assert {*pairs.keys(), *pairs.values()} <= ecosystem.by_source().keys()
 
 
 @pytest.mark.parametrize("root", LOCKABLE)
@@ -154,12 +159,18 @@ def test_a_dependency_that_nobody_publishes_is_named(root: str) -> None:
 
 
 @pytest.mark.parametrize("root", COLLISION)
-def test_two_sources_of_one_object_are_named(root: str) -> None:
+def test_all_moves_that_two_sources_of_one_object_need_are_offered_at_once(root: str) -> None:
     with pytest.raises(NameTaken) as caught:
         lock_root(root)
 
-    for source in COLLISION[root]:
-        assert source in str(caught.value)
+    moves = offered_moves(caught.value.next)
+    lock = lock_root(root, moves=[Move(old, new) for old, new in moves.items()])
+
+    assert {str(old): str(new) for old, (new,) in moves.items()} == COLLISION[root]
+    for old, new in COLLISION[root].items():
+        assert old in str(caught.value.why)
+        assert parse_source(new) in lock.packages
+        assert parse_source(old) not in lock.packages
 
 
 def outcomes(*, reverse: bool) -> dict[str, str]:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from render.errors import RenderError
-from render.git import GitFailed, NotARepository, UnknownRevision, has_at_head, read_at
+from render.git.failures import GitFailed, NotARepository
+from render.git.repository import Repository
+from render.git.revisions import UnknownRevision, has_at_head, read_at
 from render.limits import LimitExceeded, Limits
 
 NAME = "crossplane.lock.yaml"
@@ -252,3 +254,28 @@ def test_a_repository_that_is_broken_is_told_in_gits_own_words(repository: Path)
 
     with pytest.raises(RenderError, match="bad config"):
         read(repository)
+
+
+def test_more_arguments_than_a_program_can_have_are_an_error_and_no_crash(repository: Path) -> None:
+    commit(repository, "one")
+
+    with pytest.raises(GitFailed, match="git cannot be started"):
+        Repository(repository).run("ls-tree", "HEAD", "--", *["x" * 100_000] * 100)
+
+
+def test_a_git_that_does_not_listen_is_killed(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stubborn = tmp_path / "bin" / "git"
+    stubborn.parent.mkdir()
+    stubborn.write_text(
+        f"#!/bin/sh\necho $$ > {tmp_path}/pid\ntrap '' TERM\nfor i in 1 2 3 4 5 6 7 8 9; do sleep 1; done\n"
+    )
+    stubborn.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{stubborn.parent}:{os.environ['PATH']}")
+
+    with pytest.raises(GitFailed, match="XPLOCK_LIMIT_GIT_SECONDS"):
+        read_at(repository, "HEAD", NAME, limits=Limits(git_seconds=1))
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from rig.moving import begin_step, read_steps
 from rig.projects import small_world
 
 from render.cli.root import xplock
@@ -38,6 +39,17 @@ def test_the_first_lock_prints_what_the_readme_shows(
     assert shown("xplock tree") == [capsys.readouterr().out.strip()]
 
 
+def test_the_rendered_provider_is_the_one_shown(
+    examples: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(examples / "provider")
+
+    run(["render"])
+
+    assert shown("cat provider.yaml") == [Path("provider.yaml").read_text().strip()]
+    assert shown("xplock render") == [capsys.readouterr().out.strip()]
+
+
 def test_the_error_for_versions_that_contradict_each_other_is_the_one_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -46,6 +58,22 @@ def test_the_error_for_versions_that_contradict_each_other_is_the_one_shown(
     run(["lock"])
 
     assert shown("xplock lock")[1] == capsys.readouterr().err.strip()
+
+
+def test_a_move_and_its_end_print_what_the_readme_shows(
+    examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moved = next(step for step in read_steps("replaces") if step.name == "2-moved")
+    (tmp_path / "registry").symlink_to(examples / "registry")
+    begin_step(moved, tmp_path / "moving/replaces/now")
+    monkeypatch.chdir(tmp_path / "moving/replaces/now")
+
+    printed = {}
+    for command in ("xplock lock", "xplock retire provider-store", "xplock retire provider-store --synced"):
+        run(command.split()[1:])
+        printed[command] = capsys.readouterr().out.strip()
+
+    assert {command: shown(command)[-1] for command in printed} == printed
 
 
 def test_every_command_and_every_setting_is_in_the_readme() -> None:

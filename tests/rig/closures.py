@@ -2,16 +2,24 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from hypothesis import strategies as st
 
 from render.files import LOCK_FILE
+from render.limits import Limits
+from render.lock.create import Surroundings, create_lock
 from render.lock.format import format_lock
 from render.lock.model import Lock, LockedDependency, LockedPackage
+from render.lock.settling import settle
+from render.lock.update import Upgrade, kept_candidates, pinned_digests
+from render.moves import Move
 from render.packages import Kind
 from render.references import Digest, Source
+from render.resolve.model import Catalog, Wanted
+from render.roots import Root
+from render.settings import Settings
 
 REGISTRY = "xpkg.example.org"
 
@@ -60,6 +68,22 @@ def lock_of(
             family=(families or {}).get(name),
         )
     return Lock(found)
+
+
+def made_lock(
+    catalog: Catalog,
+    *roots: Root,
+    before: Lock | None = None,
+    settings: Settings | None = None,
+    moves: Iterable[Move] = (),
+    record: Mapping[str, str] | None = None,
+) -> Lock:
+    """Return the lock that is made of an answer, as the pipeline makes it."""
+    before, settings = before or Lock(), settings or Settings()
+    kept, _ = kept_candidates(before, Upgrade())
+    wanted = Wanted(roots, preferred=kept, pinned=pinned_digests(before, kept))
+    settled = settle(wanted, before, tuple(moves), catalog, Limits(), guard=settings.guard)
+    return create_lock(settled, record or {}, Surroundings(before, settings))
 
 
 def write_lock_of(folder: Path, lock: Lock) -> Path:

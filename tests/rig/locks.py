@@ -1,14 +1,19 @@
 """Locks in few words: packages by short names, dependencies as "name constraint"."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from render.lock.model import Lock, LockedDependency, LockedPackage
+from render.lock.model import KeptPin, Lock, LockedDependency, LockedPackage, Provided, Replaced, State
+from render.lock.serving import Serving
+from render.moves import Consent, Strategy
 from render.names import object_name
 from render.packages import Kind
 from render.references import Digest, Source
+
+T = TypeVar("T")
 
 API = "pkg.crossplane.io/v1"
 
@@ -48,24 +53,95 @@ def package(text: str, *dependencies: str, **more: object) -> LockedPackage:
     return replace(made, **more)  # type: ignore[arg-type]  # tests name fields of the package
 
 
-def lock(packages: Iterable[LockedPackage], inputs: Mapping[str, str] | None = None) -> Lock:
+def replaced(name: str, strategy: str = "deactivate", consent: str = "moves") -> Replaced:
+    """What a package says of another one whose place it has taken."""
+    return Replaced(source(name), Strategy(strategy), Consent(consent))
+
+
+def deactivated(text: str, *successors: str, **more: object) -> LockedPackage:
+    """A package that is switched off, since others have taken its place."""
+    off: dict[str, object] = {
+        "state": State.DEACTIVATED,
+        "replaced_by": tuple(source(name) for name in successors),
+    }
+    return package(text, **{**off, **more})
+
+
+def provided(text: str, folder: str = "../platform", **more: object) -> Provided:
+    """A package of another folder."""
+    name, _, version = text.partition(" ")
+    made = package(text)
+    found = Provided(source(name), folder, version, made.digest, made.kind, made.object_name)
+    return replace(found, **more)  # type: ignore[arg-type]  # tests name fields of what is provided
+
+
+def lock(
+    packages: Iterable[LockedPackage],
+    inputs: Mapping[str, str] | None = None,
+    *,
+    deactivated: Iterable[LockedPackage] = (),
+    provided: Iterable[Provided] = (),
+) -> Lock:
     """A lock of packages; who requires whom follows from their dependencies, and who is not required is a root."""
     known = {item.source: item for item in packages}
-    required: dict[Source, set[str]] = {key: set() for key in known}
-    for item in known.values():
-        for dependency in item.dependencies:
-            wanted = source(dependency.package.rpartition("/")[2])
-            if wanted in required:
-                required[wanted].add(str(item.source))
+    bare = Lock(
+        known,
+        dict(inputs or {}),
+        deactivated={item.cluster_source: item for item in deactivated},
+        provided={item.source: item for item in provided},
+    )
+    required = _dependants(bare)
     full = {
         key: replace(item, required_by=tuple(sorted(required[key])), root=_root(item, required[key]))
         for key, item in known.items()
     }
-    return Lock(full, dict(inputs or {}))
+    return replace(bare, packages=full)
+
+
+def _dependants(bare: Lock) -> dict[Source, set[str]]:
+    serving = Serving(bare)
+    required: dict[Source, set[str]] = {key: set() for key in bare.packages}
+    for item in bare.packages.values():
+        for dependency in item.dependencies:
+            for target in serving.targets(item.source, dependency):
+                required.get(target.source, set()).add(str(item.source))
+    return required
 
 
 def _root(item: LockedPackage, dependants: set[str]) -> str | None:
-    return item.root if item.root is not None or dependants else item.version
+    asked = item.root is None and not dependants and item.state is State.WANTED
+    return item.version if asked else item.root
+
+
+def rich_lock() -> Lock:
+    """A lock with a bit of everything: an alias, an orphan, one that is switched off, one of another folder."""
+    return lock(
+        [
+            package("app v1.0.0", "old-net >=v1.0.0", "dns *", detached=("dns is detached",)),
+            package(
+                "net v1.2.0",
+                installed_as=source("old-net"),
+                object_name="acme-old-net",
+                replaces=(replaced("old-net", "alias"),),
+                kept_pins=(
+                    KeptPin("v1.1.0", digest("1a1")),
+                    KeptPin("v1.0.0", digest("1a0"), source("old-net")),
+                ),
+            ),
+            package("mesh v1.0.0", state=State.ORPHANED, released=True, detached=("a",), stale_entry=("b",)),
+            package(
+                "store v2.0.0",
+                replaces=(replaced("old-store", consent="claim"),),
+                groups=("store.example.org",),
+                overrides={"spec": {"revisionHistoryLimit": 1}},
+            ),
+        ],
+        {"settings moves": digest("aa")},
+        deactivated=[
+            deactivated("old-store v1.0.0", "store", fields={"spec": {"packagePullPolicy": "Always"}})
+        ],
+        provided=[provided("dns v1.0.0", detached=True, replaces=(source("old-dns"),))],
+    )
 
 
 _names = st.text("abcxyz019", min_size=1, max_size=9)
@@ -93,31 +169,92 @@ _dependencies = st.builds(
 )
 
 
+_replaced = st.builds(Replaced, _sources, st.sampled_from(list(Strategy)), st.sampled_from(list(Consent)))
+_pins = st.builds(KeptPin, _tags, _digests, st.none() | _sources, st.none() | _sources)
+
+
+def _tuples(items: st.SearchStrategy[T]) -> st.SearchStrategy[tuple[T, ...]]:
+    return st.lists(items, max_size=2).map(tuple)
+
+
 @st.composite
-def _packages(draw: st.DrawFn) -> LockedPackage:
+def _packages(draw: st.DrawFn, states: Sequence[State]) -> LockedPackage:
     pinned = draw(_digests)
     by_digest = draw(st.booleans())
+    state = draw(st.sampled_from(states))
+    off = state is State.DEACTIVATED
     return LockedPackage(
         source=draw(_sources),
         version=pinned if by_digest else draw(_tags),
         digest=pinned,
         kind=draw(st.sampled_from(list(Kind))),
         object_name=draw(_names),
-        dependencies=tuple(draw(st.lists(_dependencies, max_size=3))),
+        # The cluster's Lock has no entry for what is switched off, and so no place for these.
+        dependencies=() if off else draw(st.lists(_dependencies, max_size=3).map(tuple)),
         required_by=tuple(sorted(draw(st.sets(_sources.map(str), max_size=3)))),
         root=draw(st.none() | _texts),
         tag=draw(st.none() | _tags) if by_digest else None,
         objects=draw(st.dictionaries(_texts, st.integers(1, 2000), max_size=2)),
         objects_digest=draw(st.just("") | _digests),
+        groups=draw(_tuples(_texts)),
         family=draw(st.none() | _texts),
         crossplane=draw(st.none() | st.just(">=v1.20.0-0")),
+        detached=draw(_tuples(_texts)),
         fields=draw(st.dictionaries(_texts, _values, max_size=2)),
+        overrides=draw(st.dictionaries(_texts, _values, max_size=2)),
+        kept_pins=draw(_tuples(_pins)),
+        state=state,
+        released=draw(st.booleans()),
+        replaces=draw(_tuples(_replaced)),
+        replaced_by=tuple(sorted(draw(st.sets(_sources, min_size=1, max_size=2)))) if off else (),
+        installed_as=draw(st.none() | _sources),
+        stale_entry=draw(_tuples(_sources.map(str) | _names)),
+    )
+
+
+@st.composite
+def _provided(draw: st.DrawFn) -> Provided:
+    pinned = draw(_digests)
+    by_digest = draw(st.booleans())
+    return Provided(
+        source=draw(_sources),
+        folder=draw(_texts.filter(lambda text: text != "" and not text.startswith("/"))),
+        version=pinned if by_digest else draw(_tags),
+        digest=pinned,
+        kind=draw(st.sampled_from(list(Kind))),
+        object_name=draw(_names),
+        tag=draw(st.none() | _tags) if by_digest else None,
+        detached=draw(st.booleans()),
+        installed_as=draw(st.none() | _sources),
+        replaces=draw(_tuples(_sources)),
     )
 
 
 @st.composite
 def any_locks(draw: st.DrawFn) -> Lock:
     """Locks as odd as they can be read and written; they need not hold together."""
-    unique = (lambda item: item.source, lambda item: (item.kind, item.object_name))
-    packages = draw(st.lists(_packages(), max_size=4, unique_by=unique))
-    return Lock({item.source: item for item in packages}, draw(st.dictionaries(_texts, _digests, max_size=3)))
+    active = _packages([State.WANTED, State.ORPHANED])
+    drawn = draw(st.lists(st.one_of(active, active, _packages([State.DEACTIVATED]), _provided()), max_size=6))
+    items = _without_doubles(drawn)
+    packages = [item for item in items if isinstance(item, LockedPackage)]
+    return Lock(
+        {item.source: item for item in packages if item.state is not State.DEACTIVATED},
+        draw(st.dictionaries(_texts, _digests, max_size=3)),
+        deactivated={item.cluster_source: item for item in packages if item.state is State.DEACTIVATED},
+        provided={item.source: item for item in items if isinstance(item, Provided)},
+    )
+
+
+def _without_doubles(items: Iterable[LockedPackage | Provided]) -> list[LockedPackage | Provided]:
+    """Leave out whatever has a source or an object that another one has already."""
+    taken: set[Source | tuple[str, str]] = set()
+    kept = []
+    for item in items:
+        own = {item.cluster_source, (item.kind, item.object_name)}
+        # What is switched off may be an alias that has ended: the same bytes have an object of their own now.
+        if isinstance(item, Provided) or item.state is not State.DEACTIVATED:
+            own.add(item.source)
+        if not own & taken:
+            kept.append(item)
+            taken |= own
+    return kept

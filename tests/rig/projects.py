@@ -1,7 +1,7 @@
 """Small worlds for locking: a layout with packages in it, and projects that ask for them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from render.files import LOCK_FILE
@@ -11,7 +11,7 @@ from render.lock.model import Lock
 from render.packaging import build_into_layout
 from render.references import parse_reference
 from render.registry.layout import Layout
-from rig.packages import build
+from rig.packages import an_object, build
 
 HOME = "xpkg.example.org/acme"
 
@@ -22,29 +22,66 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.layout = folder / "registry"
+        self._kinds: dict[str, str] = {}
 
-    def publish(self, package: str, dependencies: Mapping[str, str] | None = None) -> None:
-        """Put a version into the registry: "app v1.0.0", and what it depends on."""
+    def publish(
+        self,
+        package: str,
+        dependencies: Mapping[str, str] | None = None,
+        *,
+        kind: str = "Configuration",
+        replaces: Sequence[str] = (),
+        crds: Sequence[str] = (),
+        family: str = "",
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
+        """Put a version into the registry: "app v1.0.0", and what it depends on; dependencies are published first."""
         name, version = package.split()
-        depends = "".join(
-            f"    - configuration: {HOME}/{other}\n      version: {json.dumps(constraint)}\n"
-            for other, constraint in (dependencies or {}).items()
-        )
-        meta = (
-            f"apiVersion: meta.pkg.crossplane.io/v1\nkind: Configuration\nmetadata:\n  name: {name}\n"
-            f"  annotations:\n    version: {version}\nspec:\n  dependsOn:{' []' if not depends else ''}\n{depends}"
-        )
-        built = build(self.folder / "build" / name / version, {"crossplane.yaml": meta})
-        build_into_layout(built, Layout(self.layout, Limits()), [parse_reference(f"{HOME}/{name}:{version}")])
+        self._kinds[name] = kind
+        dependencies = dependencies or {}
+        meta = {
+            "apiVersion": "meta.pkg.crossplane.io/v1",
+            "kind": kind,
+            "metadata": {
+                "name": name.rpartition("/")[2],
+                "annotations": {"version": version, **(annotations or {})},
+                "labels": {"pkg.crossplane.io/provider-family": family} if family else {},
+            },
+            "spec": {
+                "dependsOn": [self._dependency(other, wish) for other, wish in dependencies.items()],
+                **({"replaces": [at(other) for other in replaces]} if replaces else {}),
+            },
+        }
+        files = {"crossplane.yaml": json.dumps(meta)} | {f"{crd}.yaml": _crd(crd) for crd in crds}
+        built = build(self.folder / "build" / name / version, files)
+        build_into_layout(built, Layout(self.layout, Limits()), [parse_reference(f"{at(name)}:{version}")])
 
-    def project(self, name: str, *roots: str) -> Path:
-        """Write a project that asks for packages: "app:v1.0.0", or "app" for any version."""
+    def project(self, name: str, *roots: str, more: str = "") -> Path:
+        """Write a project that asks for packages: "app:v1.0.0", or "app" for any version; `more` are other settings."""
         folder = self.folder / name
         folder.mkdir(parents=True, exist_ok=True)
-        listed = "".join(f"  - package: {HOME}/{root}\n" for root in roots)
+        listed = "".join(f"  - package: {at(root)}\n" for root in roots)
         layouts = f"layouts:\n  - prefix: xpkg.example.org\n    folder: {self.layout}\n"
-        (folder / "xplock.yaml").write_text(f"roots:\n{listed}{layouts}")
+        (folder / "xplock.yaml").write_text(f"roots:{'' if roots else ' []'}\n{listed}{layouts}{more}")
         return folder
+
+    def _dependency(self, name: str, constraint: str) -> dict[str, str]:
+        return {self._kinds.get(name, "Configuration").lower(): at(name), "version": constraint}
+
+
+def at(name: str) -> str:
+    """Return the source of a short name, which is one of acme's, or of "organisation/name"."""
+    return f"xpkg.example.org/{name}" if "/" in name else f"{HOME}/{name}"
+
+
+def moves(old: str, *new: str, strategy: str = "") -> str:
+    """Return the setting that lets packages take the place of another one."""
+    entry = {"from": at(old), "to": at(new[0]) if len(new) == 1 else [at(name) for name in new]}
+    return f"moves: {json.dumps([entry | ({'strategy': strategy} if strategy else {})])}\n"
+
+
+def _crd(name: str) -> str:
+    return an_object("apiextensions.k8s.io/v1", "CustomResourceDefinition", name)
 
 
 def locked(folder: Path) -> dict[str, str]:

@@ -1,0 +1,109 @@
+"""A commit of ours says who made it and from what; whoever reads that back knows whether to trust the lock again."""
+
+from pathlib import Path
+
+import pytest
+from rig.repositories import ONE, SHOP, THREE, TWO, clone, git, project, save, shop
+
+from render import __version__
+from render.cli.run import run
+from render.files import LOCK_FILE
+from render.git.repository import Repository
+from render.trailers import Trailers, digest_inputs, find_trailers, format_trailers, parse_trailers
+
+DIGEST = "sha256:" + "a" * 64
+OTHER = "sha256:" + "b" * 64
+
+
+def test_what_is_written_is_read_back() -> None:
+    trailers = Trailers("1.2.3", {"b c/lock.yaml": OTHER, "a/lock.yaml": DIGEST})
+
+    lines = format_trailers(trailers)
+
+    assert lines == [
+        "Xplock-Version: 1.2.3",
+        f"Xplock-Inputs: {DIGEST} a/lock.yaml",
+        f"Xplock-Inputs: {OTHER} b c/lock.yaml",
+    ]
+    assert parse_trailers("subject\n\nbody: x\n\n" + "\n".join(lines) + "\n") == trailers
+
+
+def test_trailers_of_others_do_not_matter() -> None:
+    message = (
+        f"subject\n\nSigned-off-by: Kim\nXplock-Version: 1\nXplock-Inputs: {DIGEST} x\nReviewed-by: Robin\n"
+    )
+
+    assert parse_trailers(message) == Trailers("1", {"x": DIGEST})
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        "subject",
+        "subject\n\nXplock-Inputs: x y",
+        "subject\n\nXplock-Version: 1\n\nand more",
+        "subject\n\nXplock-Version: 1\nnot a trailer",
+        "subject\n\nXplock-Version: 1\nXplock-Version: 2",
+    ],
+)
+def test_a_message_of_somebody_else_has_none(message: str) -> None:
+    assert parse_trailers(message) is None
+
+
+def test_a_record_that_is_not_one_is_left_out() -> None:
+    message = f"s\n\nXplock-Version: 1\nXplock-Inputs: sha256:1 x\nXplock-Inputs: {DIGEST}\nXplock-Inputs: {DIGEST} y"
+
+    assert parse_trailers(message) == Trailers("1", {"y": DIGEST})
+
+
+def test_the_digest_of_a_record_depends_on_all_of_it_and_on_no_order() -> None:
+    record = {"root a": DIGEST, "setting b": OTHER}
+
+    same = digest_inputs(dict(reversed(record.items())))
+
+    assert digest_inputs(record) == same
+    assert (
+        len(
+            {
+                digest_inputs(record),
+                digest_inputs({"root a": DIGEST}),
+                digest_inputs({**record, "root a": OTHER}),
+            }
+        )
+        == 3
+    )
+
+
+def test_the_last_commit_that_touched_a_lock_is_asked(tmp_path: Path) -> None:
+    root = shop(tmp_path)
+    repository = Repository(root)
+    none = find_trailers(repository, git(root, "rev-parse", "HEAD"), SHOP)
+    (root / SHOP).write_bytes(TWO)
+    run(["-q", "commit", str(root / "shop")])
+    (root / "README").write_text("more\n")
+    later = save(root)
+
+    ours = find_trailers(repository, later, SHOP)
+    (root / SHOP).write_bytes(THREE)
+    theirs = find_trailers(repository, save(root), SHOP)
+
+    assert (none, theirs) == (None, None)
+    assert ours == Trailers(__version__, {SHOP: digest_inputs({"setting roots": "sha256:" + "0" * 64})})
+    assert find_trailers(repository, later, "missing") is None
+
+
+def test_a_commit_that_was_made_for_another_lock_tells_nothing(tmp_path: Path) -> None:
+    root = shop(tmp_path)
+    project(root, ONE, "eu")
+    save(root)
+    (root / f"eu/{LOCK_FILE}").write_bytes(TWO)
+    run(["-q", "commit", str(root / "eu")])
+    tip = git(root, "rev-parse", "HEAD")
+    # Its only commit seems to have made every file.
+    cut = Repository(clone(root, tmp_path / "cut", "--depth=1"))
+
+    other, own = find_trailers(cut, tip, SHOP), find_trailers(cut, tip, f"eu/{LOCK_FILE}")
+
+    assert other is None
+    assert own is not None
