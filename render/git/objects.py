@@ -1,0 +1,155 @@
+"""Files → a commit: blobs, a tree and who made it, by way of an index of our own."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from render.errors import InvalidInput, RenderError
+from render.git.names import Author
+from render.git.repository import Repository
+from render.git.revisions import find_files
+
+_PLAIN = "100644"
+# The mode of a file that an index has no longer.
+GONE = "0"
+# The index is ours: nothing of it is shared with the user's.
+_OWN_INDEX = ("-c", "core.splitIndex=false", "-c", "core.untrackedCache=false", "-c", "index.sparse=false")
+# Somebody is named in the configuration, or nobody is: git would make up a name from that of the machine.
+_NAMED = ("-c", "user.useConfigOnly=true")
+_UTF8 = ("-c", "i18n.commitEncoding=UTF-8")
+
+
+class Entry(NamedTuple):
+    """A file in an index."""
+
+    mode: str
+    blob: str
+
+
+# By their paths from the root.
+Entries: TypeAlias = Mapping[str, Entry]
+
+
+class NoIdentity(InvalidInput):
+    """Git does not know in whose name to commit."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"git does not know who commits to {where}",
+            why="its configuration has no user.name and user.email",
+            next='set them with `git config`, or write: --author "Robin <robin@example.org>"',
+        )
+
+
+def require_identity(repository: Repository) -> None:
+    """Refuse a repository in which git does not know who the user is."""
+    for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
+        if repository.ask("var", who, options=_NAMED, expected=(0, 128)).status != 0:
+            raise NoIdentity(repository.where)
+
+
+def write_blob(repository: Repository, data: bytes) -> str:
+    """Store bytes as they are: without a path, no filter of the repository is run."""
+    return _id(repository.run("hash-object", "-w", "--stdin", data=data))
+
+
+def make_entries(repository: Repository, parent: str | None, blobs: Mapping[str, str]) -> Entries:
+    """Return what an index holds of files with other contents; whoever made one executable keeps it so."""
+    kept = find_files(repository, parent, list(blobs)) if parent else {}
+    return {path: Entry(kept[path].mode if path in kept else _PLAIN, blob) for path, blob in blobs.items()}
+
+
+def write_tree(repository: Repository, parent: str | None, entries: Entries) -> str:
+    """Store the tree of a commit in which some files have other contents."""
+    with _own_index() as environment:
+        start = ("--end-of-options", parent) if parent else ("--empty",)
+        repository.run("read-tree", *start, options=_OWN_INDEX, environment=environment)
+        put_into_index(repository, entries, options=_OWN_INDEX, environment=environment)
+        return _id(repository.run("write-tree", options=_OWN_INDEX, environment=environment))
+
+
+def put_into_index(
+    repository: Repository,
+    entries: Entries,
+    *,
+    options: tuple[str, ...] = (),
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Put files into an index; the work tree is not looked at."""
+    lines = [f"{entry.mode} {entry.blob} 0\t{path}\0" for path, entry in sorted(entries.items())]
+    command = ("update-index", "--add", "-z", "--index-info")
+    repository.run(*command, data="".join(lines).encode(), options=options, environment=environment)
+
+
+def write_commit(
+    repository: Repository,
+    tree: str,
+    parent: str | None,
+    message: str,
+    *,
+    author: Author | None = None,
+    sign: bool = False,
+) -> str:
+    """Store a commit; nothing points to it yet."""
+    command = ["commit-tree", *(["-S"] if sign else []), *(["-p", parent] if parent else []), "-F", "-", tree]
+    options = (*_NAMED, *_UTF8)
+    return _id(
+        repository.run(*command, data=message.encode(), options=options, environment=_identity(author))
+    )
+
+
+def tree_of(repository: Repository, commit: str) -> str:
+    """Return the tree of a commit."""
+    return _id(repository.run("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}"))
+
+
+def changed_paths(repository: Repository, old: str | None, new: str) -> set[str]:
+    """Return the files that are not the same in two commits; before the first commit there were none."""
+    # The tree of no file at all, by the repository's own hash.
+    before = old or _id(repository.run("hash-object", "-t", "tree", "--stdin", data=b""))
+    output = repository.run(
+        "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--end-of-options", before, new
+    )
+    return {os.fsdecode(path) for path in output.split(b"\0")[:-1]}
+
+
+def count_commits(repository: Repository, old: str, new: str) -> int:
+    """Return how many commits one has that another does not have; none, if that cannot be known here."""
+    command = ("rev-list", "--count", "--end-of-options", f"{old}..{new}")
+    answer = repository.ask(*command, expected=(0, 128))
+    return int(answer.output) if answer.status == 0 else 0
+
+
+def _identity(author: Author | None) -> dict[str, str]:
+    if author is None:
+        return {}
+    named = {f"GIT_{role}_NAME": author.name for role in ("AUTHOR", "COMMITTER")}
+    return named | {f"GIT_{role}_EMAIL": author.mail for role in ("AUTHOR", "COMMITTER")}
+
+
+@contextmanager
+def _own_index() -> Iterator[dict[str, str]]:
+    with temporary_folder() as folder:
+        yield {"GIT_INDEX_FILE": str(folder / "index")}
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Make a folder that only we can read, and remove it afterwards."""
+    try:
+        made = tempfile.TemporaryDirectory(prefix="xplock-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise RenderError(
+            "no temporary folder can be made",
+            why=(error.strerror or str(error)).lower(),
+            next="name one that can be written with TMPDIR",
+        ) from None
+    with made as name:
+        yield Path(name)
+
+
+def _id(output: bytes) -> str:
+    return output.decode().strip()

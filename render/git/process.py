@@ -1,0 +1,83 @@
+"""Git, run: a list of arguments, a clean environment, a bounded time, and no program that a repository names."""
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+# Without this, importing GitPython fails where git is not installed.
+os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+
+from git.cmd import Git
+from git.exc import GitError
+
+# Whatever else a hook or a shell set would point git at another repository or index. What stays is how somebody
+# reaches a server, where their own configuration is, and who they are.
+_KEPT = {
+    *("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_ASKPASS", "GIT_EXEC_PATH"),
+    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
+    *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
+}
+_SET = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_ALLOW_PROTOCOL": "https:ssh:file"}
+# How long a git that was asked to stop may clean up behind itself.
+_LAST_SECONDS = 2
+
+
+class OutOfTime(Exception):
+    """A git that did not end in time."""
+
+
+class NotStarted(Exception):
+    """A git that could not be started, and why."""
+
+
+class Answer(NamedTuple):
+    """What git said, and how it ended."""
+
+    status: int
+    output: bytes
+    errors: str
+
+
+def execute(
+    command: Sequence[str], *, seconds: float, data: bytes | None = None, environment: Mapping[str, str]
+) -> Answer:
+    """Run git with text on stdin; secrets are for the environment, which nobody else sees."""
+    given = {**_SET, **environment}
+    stdin = subprocess.DEVNULL if data is None else subprocess.PIPE
+    try:
+        process = Git().execute([*_clean(given), *command], env=given, istream=stdin, as_process=True)
+    except (OSError, GitError) as error:
+        raise NotStarted(getattr(error, "strerror", None) or "a program is missing") from None
+    return _wait(process, data, seconds)
+
+
+def _clean(given: Mapping[str, str]) -> list[str]:
+    # GitPython hands on the whole environment; only a program in between can take something away.
+    dropped = [name for name in os.environ if name.startswith("GIT_") and name not in _KEPT | given.keys()]
+    return ["env", *[option for name in sorted(dropped) for option in ("-u", name)]]
+
+
+def _wait(process: Git.AutoInterrupt, data: bytes | None, seconds: float) -> Answer:
+    try:
+        output, errors = process.communicate(data, timeout=seconds)
+    except BaseException as error:
+        _stop(process)
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise OutOfTime from None
+        raise
+    return Answer(process.returncode, output, errors.decode(errors="replace"))
+
+
+def _stop(process: Git.AutoInterrupt) -> None:
+    """End a git: asked to, it removes its lock files; what it has started ends when nobody listens any more."""
+    for stop in (process.terminate, process.kill):
+        stop()
+        try:
+            process.communicate(timeout=_LAST_SECONDS)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()

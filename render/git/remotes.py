@@ -1,0 +1,132 @@
+"""Remotes: which one a branch goes to, what it has there, and a push that never overwrites."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from render.errors import InvalidInput, RenderError
+from render.git.failures import shown_lines
+from render.git.repository import Repository, read_configuration
+from render.git.revisions import resolve_commit
+
+_HEADS = "refs/heads/"
+# A fetch must not start a clean-up of the user's repository.
+_QUIET_FETCH = ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
+_FETCH = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap=")
+_PUSH = ("push", "--porcelain", "--no-follow-tags", "--no-recurse-submodules")
+_REMOTE_URL = re.compile(r"remote\.(.+)\.url", re.DOTALL)
+_REJECTED = re.compile(r"^!\t[^\t]*\t(.*)$", re.MULTILINE)
+_MOVED = re.compile(r"^[ *]\t[^\t]*\t(?:([0-9a-f]+)\.\.|\[new )", re.MULTILINE)
+# What a server says when somebody else was faster.
+_RACE = re.compile(
+    r"fetch first|non-fast-forward|lock|failed to update ref|incorrect old value|already exists"
+)
+
+
+class UnknownRemote(InvalidInput):
+    """A remote that is not in the configuration, or none that could be meant."""
+
+    def __init__(self, name: str | None, known: Sequence[str]) -> None:
+        super().__init__(
+            f"{name!r} is not a remote of this repository"
+            if name is not None
+            else "there is no remote to push to",
+            why=f"the remotes are {', '.join(known)}" if known else "the repository has no remotes",
+            next="name one of them: --remote NAME" if known else "add one with `git remote add`",
+        )
+
+
+class Remote(NamedTuple):
+    """A configured remote, and the branch there."""
+
+    name: str
+    branch: str
+
+
+class PushRefused(RenderError):
+    """A server that does not take a commit, although nobody was faster."""
+
+    def __init__(self, remote: Remote, why: Sequence[str]) -> None:
+        super().__init__(
+            f"{remote.name} refuses what is pushed to branch {remote.branch}",
+            why=why,
+            next=f"see what {remote.name} asks of those who push there, or push to another branch",
+        )
+
+
+class PushAnswer(NamedTuple):
+    """What a server made of a push."""
+
+    taken: bool
+    # Whether the branch was moved for it, and where it was before, if it was there.
+    moved: bool = False
+    before: str = ""
+    # Why it was not taken, and whether that may be because somebody else was faster.
+    why: tuple[str, ...] = ()
+    race: bool = False
+
+
+def choose_remote(repository: Repository, branch: str, name: str | None) -> Remote:
+    """Return where a branch is pushed to: the named remote, that of the branch, or the only one."""
+    settings = read_configuration(repository)
+    known = [found[1] for found in map(_REMOTE_URL.fullmatch, sorted(settings)) if found]
+    wishes = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
+    usual = [settings[key] for key in wishes if settings.get(key) in known]
+    only = known if len(known) == 1 else ["origin"]
+    chosen = name if name is not None else [*usual, *only][0]
+    if chosen not in known:
+        raise UnknownRemote(name, known)
+    upstream = settings.get(f"branch.{branch}.merge", "")
+    tracked = settings.get(f"branch.{branch}.remote") == chosen and upstream.startswith(_HEADS)
+    return Remote(chosen, upstream.removeprefix(_HEADS) if tracked else branch)
+
+
+def fetch_tip(repository: Repository, remote: Remote, *, depth: int | None = None) -> str | None:
+    """Return the commit that a branch is at on its remote, and have it here."""
+    ref = _HEADS + remote.branch
+    depths = [f"--depth={depth}"] if depth else []
+    command = (*_FETCH, *depths, "--", remote.name, ref)
+    errors = ""
+    # Between the question and the fetch the branch may have moved on.
+    for _ in range(repository.limits.push_attempts):
+        tip = list_refs(repository, remote.name, ref).get(ref)
+        if tip is None or resolve_commit(repository, tip):
+            return tip
+        errors = repository.ask(*command, options=_QUIET_FETCH, expected=(0, 1, 128)).errors
+        if resolve_commit(repository, tip):
+            return tip
+    raise repository.failure(errors)
+
+
+def push_commit(repository: Repository, remote: Remote, commit: str, *, hooks: bool = False) -> PushAnswer:
+    """Push a commit to a branch without force, which is the server's own compare-and-swap."""
+    refspec = f"{commit}:{_HEADS}{remote.branch}"
+    answer = repository.ask(*_PUSH, "--", remote.name, refspec, hooks=hooks)
+    output = answer.output.decode(errors="replace")
+    if answer.status == 0:
+        moved = _MOVED.search(output)
+        return PushAnswer(taken=True, moved=bool(moved), before=(moved and moved[1]) or "")
+    reasons = _REJECTED.findall(output)
+    if not reasons:
+        raise repository.failure(answer.errors)
+    told = [line for line in answer.errors.splitlines() if line.startswith("remote: ")]
+    why = tuple(map(repository.without_secrets, [*reasons, *shown_lines("\n".join(told))]))
+    return PushAnswer(taken=False, why=why, race=any(map(_RACE.search, reasons)))
+
+
+def list_refs(
+    repository: Repository, remote: str, *refs: str, environment: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the refs of a remote and the commits that they are at; of those that end like given ones, or of all."""
+    output = repository.run("ls-remote", "--", remote, *refs, environment=environment).decode(
+        errors="replace"
+    )
+    pairs = [line.partition("\t") for line in output.splitlines()]
+    return {ref: commit for commit, tab, ref in pairs if tab}
+
+
+def find_default_branch(repository: Repository, remote: str) -> str | None:
+    """Return the branch that a remote's HEAD is on."""
+    output = repository.run("ls-remote", "--symref", "--", remote, "HEAD").decode(errors="replace")
+    found = re.search(rf"^ref: {_HEADS}(\S+)\tHEAD$", output, re.MULTILINE)
+    return found[1] if found else None
