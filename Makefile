@@ -3,11 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Programs that the tests run; where the Debian package has another name, it stands behind the colon.
-TOOLS := docker-registry git kubectl:kubernetes-client openssl skopeo
+TOOLS := docker-registry git kubectl:kubernetes-client lua5.1 openssl skopeo
 
-.PHONY: demo test bench tools clean
+.PHONY: demo test e2e examples bench tools clean
 
-demo: $(VENV)/ready ## Build the example packages and look at them.
+demo: $(VENV)/ready ## Build the example packages, lock and render a project, and let a package move.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
 test: $(VENV)/ready tools ## Everything that has to hold: style, types, tests with a real registry.
@@ -16,11 +16,22 @@ test: $(VENV)/ready tools ## Everything that has to hold: style, types, tests wi
 	$(BIN)/mypy
 	$(BIN)/pytest
 
+e2e: $(VENV)/ready tools ## The same with real servers, which are built the first time: needs Go.
+	$(BIN)/pip install --quiet --group e2e
+	PYTHONPATH=tests $(BIN)/python -m rig.built
+	$(BIN)/pytest tests/e2e
+
+examples: $(VENV)/ready ## Write what is expected of the examples anew; whoever does so reads the diff.
+	XPLOCK_CACHE_DIR= PYTHONPATH=tests $(BIN)/python -m rig.examples
+	XPLOCK_CACHE_DIR= PYTHONPATH=tests $(BIN)/python -m rig.moving
+	@echo "now read the diff: git diff examples"
+
 bench: $(VENV)/ready ## Measurements, as ratios within one run.
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.large_package
 	$(BIN)/python -m bench.solver
 	$(BIN)/python -m bench.lock
+	$(BIN)/python -m bench.render
 
 $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
