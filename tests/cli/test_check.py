@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from rig.examples import EXAMPLES
 from rig.projects import HOME, World, small_world
 
 from render.cli.run import run
@@ -127,9 +126,9 @@ def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_end_of_an_alias_in_a_used_folder_is_a_change_and_no_loss(
-    capsys: pytest.CaptureFixture[str],
+    examples: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    step = EXAMPLES / "moving/folders/4-ended"
+    step = examples / "moving/folders/4-ended"
 
     code = run(["check", str(step / "platform"), str(step / "app")])
 

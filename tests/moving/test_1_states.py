@@ -8,6 +8,7 @@ from typing import TypeAlias
 import pytest
 import yaml
 from rig.catalogs import FakeCatalog, Packages, named
+from rig.cluster.cluster import Cluster
 from rig.projects import HOME, small_world, text_of
 from rig.refusals import edit_lock, refusal
 from rig.stories import Story, is_guarded, move, objects_of, states
@@ -115,6 +116,24 @@ def test_retiring_what_is_released_makes_it_gone(leaving: Told) -> None:
 
     assert "base" not in states(told.current)
     assert "acme-base" not in told.packages()
+
+
+@LEAVING
+@pytest.mark.parametrize("synced", [True, False])
+def test_a_cluster_that_has_not_synced_the_first_step_keeps_what_is_dropped(
+    synced: bool, leaving: Told
+) -> None:
+    told = leaving()
+    cluster = Cluster(told.catalog)
+    cluster.sync(told.rendered())
+
+    told.retire("base")
+    if synced:
+        cluster.sync(told.rendered())
+    told.retire("base")
+    cluster.sync(told.rendered())
+
+    assert ("Provider/acme-base" in cluster.images()) is not synced
 
 
 @ANY_WAY

@@ -388,6 +388,31 @@ def test_a_package_that_is_off_for_one_that_says_nothing_of_it_is_out_of_date_an
     assert text_of(shop) == before
 
 
+# With objects that nobody else brings.
+
+
+def test_what_only_the_old_package_brings_is_named_before_it_is_let_go_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World(tmp_path)
+    world.publish("old v1.0.0", kind="Provider", crds=["olds.acme.org", "rest.acme.org"])
+    world.publish("new v1.0.0", kind="Provider", crds=["olds.acme.org"])
+    project = world.project("shop", "old", more=KNOWN)
+    run(["lock", str(project)])
+    world.project("shop", "new", more=KNOWN + moves("old", "new"))
+    run(["lock", str(project)])
+    before = text_of(project)
+
+    refused = refusal(capsys, "retire", "old", "-C", str(project))
+    kept = text_of(project)
+    agreed = run(["-q", "retire", "old", "-C", str(project), "--delete-objects"])
+
+    assert (refused.code, kept, agreed) == (4, before, 0)
+    assert refused.why == [
+        f"with {HOME}/old go 1 CustomResourceDefinition, and every resource of such a kind"
+    ]
+
+
 # Whose replacement is gone.
 
 

@@ -109,6 +109,16 @@ def test_a_function_that_became_several_stays_beside_them() -> None:
     assert states(told.current) == dict.fromkeys(["flow", "fn", "fn-two", "fn-three"], "v1.0.0")
 
 
+def test_a_function_that_moves_to_one_that_nothing_asks_for_is_refused() -> None:
+    told = story("flow v1.0.0")
+
+    with pytest.raises(ImpossibleMove) as caught:
+        told.lock("flow v1.0.0", moves=(move("fn", "fn-two"),))
+
+    assert caught.value.exit_code == 4
+    assert caught.value.what == f"{named('fn')} moves to {named('fn-two')}, which nothing asks for"
+
+
 @pytest.mark.parametrize("new", ["fn-two", f"{AWAY}/fn"])
 @pytest.mark.parametrize("strategy", ["alias", "deactivate"])
 def test_a_function_is_neither_an_alias_nor_switched_off(new: str, strategy: str) -> None:

@@ -343,9 +343,14 @@ def test_a_record_of_another_folder_that_cannot_be_read_is_refused(
     assert problem in " ".join(refused.why)
 
 
-def test_a_record_that_nobody_needs_is_found_out_by_locking(world: World) -> None:
+@pytest.mark.parametrize("field", ["object", "digest"])
+def test_a_record_that_is_not_what_the_other_folder_has_is_found_out_and_put_right_by_locking(
+    field: str, world: World
+) -> None:
     before = text_of(Path("app"))
-    edit_lock(world.folder / "app", "  object: acme-base\n", "  object: base\n")
+    digest = read("platform").packages[parse_source(f"{HOME}/base")].digest
+    old = {"object": "  object: acme-base\n", "digest": digest}[field]
+    edit_lock(world.folder / "app", old, {"object": "  object: base\n", "digest": digest_of("others")}[field])
 
     codes = [run(["-q", "lock", "--check", "app"]), run(["-q", "lock", "app"])]
 
