@@ -16,10 +16,10 @@ from render.lock.consent import check_handovers
 from render.lock.create import Surroundings, create_lock
 from render.lock.file import read_lock_bytes
 from render.lock.findings import DoubledLock
+from render.lock.impossible import require_crossplane_version
 from render.lock.leaving import stale_bounds, warn_of_stale_names, was_guarded
 from render.lock.merge import merge_sides
 from render.lock.model import Lock
-from render.lock.moving import require_crossplane_version
 from render.lock.neighbours import NOBODY, Neighbours
 from render.lock.parse import ConflictedLock, parse_lock
 from render.lock.provided import (

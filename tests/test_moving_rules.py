@@ -13,6 +13,7 @@ import render.lock.carrying
 import render.lock.consent
 import render.lock.create
 import render.lock.holding
+import render.lock.impossible
 import render.lock.moving
 import render.lock.naming
 import render.lock.parse
@@ -219,10 +220,10 @@ def test_an_object_is_repointed_only_to_a_source_that_derives_its_name(
     crossplane: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repointed = locks((("old",), {}), (("new", "next"), {"moves": (move("old", "new", strategy="repoint"),)}))
-    with pytest.raises(render.lock.moving.ImpossibleMove):
+    with pytest.raises(render.lock.impossible.ImpossibleMove):
         damage(repointed, crossplane)
 
-    monkeypatch.setattr(render.lock.moving, "_repoint_problems", lambda *_: iter(()))
+    monkeypatch.setattr(render.lock.impossible, "repoint_problems", lambda *_: iter(()))
     without_reasons(monkeypatch)
 
     assert {"poisoned", "unhealthy"} <= damage(repointed, crossplane)

@@ -7,9 +7,10 @@ from typing import Any
 from render.lock.carrying import carry_pins, lost_fields
 from render.lock.detaching import EVERYTHING, find_reasons
 from render.lock.families import check_families
+from render.lock.handovers import Handover, Situation
 from render.lock.leaving import stale_entry
 from render.lock.model import Lock, LockedDependency, LockedPackage, Provided, State, named_source
-from render.lock.moving import Handover, Situation, choose_handovers, replaced_by
+from render.lock.moving import choose_handovers, replaced_by
 from render.lock.naming import check_kinds, name_objects
 from render.lock.serving import Serving
 from render.lock.settling import Settled

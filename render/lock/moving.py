@@ -1,64 +1,15 @@
 """How installed packages make room for others: the strategy of each move, chosen by a table or asked for by the user."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 
-from render.errors import InvalidInput, Unsatisfiable
 from render.lock.detaching import find_reasons
-from render.lock.leaving import stale_names
-from render.lock.model import Lock, LockedPackage, Provided, Replaced, State, named_source
+from render.lock.handovers import Handover, Situation, depends_on, share_name
+from render.lock.impossible import alias_problems, check_followed, check_strategy, repoint_problems
+from render.lock.model import Lock, LockedPackage, Replaced, State
 from render.moves import Move, Strategy
-from render.names import object_name
 from render.packages import Kind
 from render.references import Source
-from render.roots import Root
-from render.settings import PinMode, Settings
 from render.values import replace
-
-
-class ImpossibleMove(Unsatisfiable):
-    """A move that cannot be done, or not in the way that was asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Handover:
-    """One installed package that makes room."""
-
-    old: LockedPackage
-    move: Move
-    strategy: Strategy
-
-    @property
-    def target(self) -> Source:
-        """The package that takes over the object, where only one can."""
-        return self.move.targets[0]
-
-    @property
-    def keeps_object(self) -> bool:
-        """Whether the old object goes on, with other content."""
-        return self.strategy in (Strategy.ALIAS, Strategy.REPOINT)
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """What a choice of strategies is made from."""
-
-    before: Lock
-    # The new packages, orphans included, with the names they would have without any move.
-    draft: Lock
-    moves: Mapping[Source, Move]
-    roots: Mapping[Source, Root]
-    settings: Settings
-    # Reasons to detach that a lock does not show by itself.
-    known: Mapping[Source, Sequence[str]]
-    # Locks of folders that use this one; their packages are dependants too.
-    users: Sequence[Lock] = ()
-    # What folders that this one uses have.
-    provided: Mapping[Source, Provided] = field(default_factory=dict)
-
-    def find(self, target: Source) -> LockedPackage | Provided | None:
-        """Return the package that takes over, wherever it is."""
-        return self.draft.packages.get(target) or self.provided.get(target)
 
 
 def choose_handovers(situation: Situation) -> list[Handover]:
@@ -67,13 +18,13 @@ def choose_handovers(situation: Situation) -> list[Handover]:
         (old, move) for old in situation.before.in_order() if (move := _open_move(old, situation)) is not None
     ]
     for old, move in open_moves:
-        _check_followed(old, move, situation)
+        check_followed(old, move, situation)
     chosen = {old.source: Handover(old, move, _first_match(old, move, situation)) for old, move in open_moves}
     chosen |= {
         source: Handover(h.old, h.move, _together(h, chosen, situation)) for source, h in chosen.items()
     }
     for handover in chosen.values():
-        _check_strategy(handover, situation)
+        check_strategy(handover, situation)
     return [chosen[source] for source in sorted(chosen)]
 
 
@@ -132,19 +83,15 @@ def _first_match(old: LockedPackage, move: Move, situation: Situation) -> Strate
         return Strategy.DEACTIVATE
     if old.installed_as == move.source:
         return Strategy.ALIAS
-    one_name = len(move.targets) == 1 and _one_name(old, move.targets[0])
+    one_name = len(move.targets) == 1 and share_name(old, move.targets[0])
     if old.kind is Kind.FUNCTION:
         return Strategy.REPOINT
     was_there = set(situation.before.packages) | {p.source for p in situation.before.deactivated.values()}
     if len(move.targets) > 1 or move.targets[0] in was_there:
         return Strategy.DEACTIVATE
-    if not list(_alias_problems(old, move, situation)) and _attached_dependants(old, move, situation):
+    if not list(alias_problems(old, move, situation)) and _attached_dependants(old, move, situation):
         return Strategy.ALIAS
     return Strategy.REPOINT if one_name else Strategy.DEACTIVATE
-
-
-def _one_name(old: LockedPackage, new: Source) -> bool:
-    return object_name(old.cluster_source) == object_name(new)
 
 
 def _together(handover: Handover, chosen: Mapping[Source, Handover], situation: Situation) -> Strategy:
@@ -160,25 +107,8 @@ def _together(handover: Handover, chosen: Mapping[Source, Handover], situation: 
         return Strategy.ALIAS
     if own is not Strategy.ALIAS:
         return own
-    problems = list(_repoint_problems(handover.old, handover.move, situation))
+    problems = list(repoint_problems(handover.old, handover.move, situation))
     return Strategy.DEACTIVATE if problems else Strategy.REPOINT
-
-
-def _alias_problems(old: LockedPackage, move: Move, situation: Situation) -> Iterator[str]:
-    if old.kind is Kind.FUNCTION:
-        yield "a Function owns nothing that could be handed over"
-    if len(move.targets) > 1:
-        yield "it became several packages, and one object can hold the bytes of one"
-    if situation.settings.pin is not PinMode.DIGEST:
-        yield f"only pin: digest can put other bytes behind a source, and pin is {situation.settings.pin}"
-    if old.object_name != object_name(old.cluster_source):
-        yield f"its object is named {old.object_name}, not {object_name(old.cluster_source)} as Crossplane would"
-    yield from _elsewhere(move, situation)
-    yield from _own_objects(old, move, situation)
-    for target in move.targets:
-        new = situation.draft.packages.get(target)
-        if new is not None and new.by_digest:
-            yield f"{target} is asked for by its digest, so there is no tag to show"
 
 
 def _attached_dependants(old: LockedPackage, move: Move, situation: Situation) -> list[LockedPackage]:
@@ -192,148 +122,4 @@ def _attached_dependants(old: LockedPackage, move: Move, situation: Situation) -
     reasons = find_reasons(draft, situation.known)
     here = [package for package in draft.packages.values() if package.source not in reasons]
     elsewhere = [p for lock in situation.users for p in lock.packages.values() if not p.detached]
-    return [package for package in (*here, *elsewhere) if _names(package, old.cluster_source)]
-
-
-def _names(package: LockedPackage, source: Source) -> bool:
-    return any(named_source(dependency, package.source) == source for dependency in package.dependencies)
-
-
-def _check_followed(old: LockedPackage, move: Move, situation: Situation) -> None:
-    taking = {target: situation.find(target) for target in move.targets}
-    missing = [target for target, new in taking.items() if new is None or _is_orphaned(new)]
-    if missing:
-        raise ImpossibleMove(
-            f"{old.source} is installed and moves to {' and '.join(map(str, missing))}, which nothing asks for",
-            why=[f"{move.place} says so", "what is handed over needs somebody to take it"],
-            next=f"ask for {missing[0]} in a manifest, or remove the move and retire {old.source}",
-        )
-    others = {new.kind for new in taking.values() if new} - {old.kind}
-    if others:
-        raise ImpossibleMove(
-            f"{old.source} cannot become {' and '.join(map(str, move.targets))}",
-            why=f"{move.place}: it is a {old.kind}, and not a {' or '.join(sorted(others))}",
-            next="correct the move",
-        )
-
-
-def _is_orphaned(package: LockedPackage | Provided) -> bool:
-    return isinstance(package, LockedPackage) and package.state is State.ORPHANED
-
-
-def _check_strategy(handover: Handover, situation: Situation) -> None:
-    old, move = handover.old, handover.move
-    checks = {
-        Strategy.ALIAS: _alias_problems,
-        Strategy.REPOINT: _repoint_problems,
-        Strategy.DEACTIVATE: _deactivate_problems,
-    }
-    problems = list(checks[handover.strategy](old, move, situation))
-    if problems:
-        raise ImpossibleMove(
-            f"{move.source} cannot make room for {' and '.join(map(str, move.targets))} by {handover.strategy}",
-            why=problems,
-            next=_way_out(handover),
-        )
-    _check_name(handover, situation)
-
-
-def _way_out(handover: Handover) -> str | list[str]:
-    if handover.move.strategy is not None:
-        return "leave out the strategy, or give another one"
-    if handover.strategy is Strategy.ALIAS:
-        return [
-            "keep pin: digest and the tag while the alias is there",
-            f"or end it first: give the move of {handover.move.source} strategy: {Strategy.DEACTIVATE}",
-        ]
-    return f"upgrade or drop what depends on {handover.move.source} first"
-
-
-def _own_objects(old: LockedPackage, move: Move, situation: Situation) -> Iterator[str]:
-    """Yield which successors are installed already: an object that one of them gave up would be gone."""
-    for target in move.targets:
-        own = situation.before.packages.get(target) or situation.before.deactivated.get(target)
-        if own is not None and own is not old:
-            yield f"{target} has an object of its own already, {own.object_name}"
-
-
-def _repoint_problems(old: LockedPackage, move: Move, situation: Situation) -> Iterator[str]:
-    yield from _elsewhere(move, situation)
-    yield from _own_objects(old, move, situation)
-    if len(move.targets) > 1:
-        yield "it became several packages, and one object can be one of them"
-    elif not _one_name(old, move.targets[0]):
-        yield (
-            f"Crossplane would name it {object_name(move.targets[0])}, and the object is "
-            f"{object_name(old.cluster_source)}: it would create that one as well"
-        )
-
-
-def _elsewhere(move: Move, situation: Situation) -> Iterator[str]:
-    for target in move.targets:
-        if target in situation.provided:
-            yield f"{target} is in {situation.provided[target].folder}, and an object here cannot become one there"
-
-
-def _deactivate_problems(old: LockedPackage, move: Move, situation: Situation) -> Iterator[str]:
-    if old.installed_as == move.source:
-        yield from _still_attached(old, situation)
-    if old.kind is Kind.FUNCTION:
-        yield "Compositions find a Function by the name of its object, so it must not be switched off"
-    elsewhere = [package for lock in situation.users for package in lock.packages.values()]
-    holders = stale_names([*situation.before.packages.values(), *elsewhere]).get(old.cluster_source, [])
-    if holders and old.object_name != object_name(old.cluster_source):
-        yield (
-            f"the cluster's Lock still names it for {' and '.join(str(holder.source) for holder in holders)}, and its object "
-            f"is named {old.object_name}: Crossplane would install it once more"
-        )
-
-
-def _still_attached(old: LockedPackage, situation: Situation) -> Iterator[str]:
-    """Yield who keeps an alias from ending: with its object switched off, the old source would be gone for them."""
-    known = situation.before.packages
-    here = [p for s, p in situation.draft.packages.items() if s in known and not known[s].detached]
-    elsewhere = [p for lock in situation.users for p in lock.packages.values() if not p.detached]
-    for package in (*here, *elsewhere):
-        if _names(package, old.cluster_source):
-            yield f"{package.source} {package.version} depends on {old.cluster_source}, and is attached"
-
-
-def _check_name(handover: Handover, situation: Situation) -> None:
-    root = situation.roots.get(handover.target)
-    name = handover.old.object_name
-    if handover.keeps_object and root is not None and root.name not in (None, name):
-        raise ImpossibleMove(
-            f"{handover.target} takes over the object {name} of {handover.old.source}, and is asked for as {root.name}",
-            why=f"{root.place} names it so; the object of what is installed never changes its name",
-            next=[f"name it {name}", f"or move it with strategy: {Strategy.DEACTIVATE}"],
-        )
-
-
-def refuse_for_functions(move: Move) -> None:
-    """Refuse a strategy for a Function that would hand something over, or take its name away."""
-    one_name = all(object_name(target) == object_name(move.source) for target in move.targets)
-    if move.strategy is None or (move.strategy is Strategy.REPOINT and one_name):
-        return
-    raise ImpossibleMove(
-        f"{move.source} cannot make room for {' and '.join(map(str, move.targets))} by {move.strategy}",
-        why=[
-            "it is a Function: it owns nothing that could be handed over, and Compositions find it by the name of its object",
-            f"{move.place} asks for that strategy",
-        ],
-        next="leave out the strategy",
-    )
-
-
-class UnknownCrossplane(InvalidInput):
-    """A package that is to be switched off, in a way that depends on the version of Crossplane."""
-
-
-def require_crossplane_version(lock: Lock, settings: Settings) -> None:
-    """Refuse to switch packages off without knowing how; up to v2.3 their revisions have to be named."""
-    if lock.deactivated and settings.crossplane_version is None:
-        raise UnknownCrossplane(
-            "packages are switched off, and the version of Crossplane is not known",
-            why=[f"{package.source} is replaced" for package in lock.deactivated.values()],
-            next="add it to xplock.yaml, for example: crossplaneVersion: v2.3.4",
-        )
+    return [package for package in (*here, *elsewhere) if depends_on(package, old.cluster_source)]

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from render.errors import RenderError, Unsatisfiable
 from render.limits import Limits
+from render.lock.impossible import ImpossibleMove, refuse_for_functions
 from render.lock.leaving import find_orphans, orphan_bounds
 from render.lock.model import Lock, LockedPackage, State
-from render.lock.moving import ImpossibleMove, refuse_for_functions
 from render.lock.neighbours import NOBODY, Neighbours
 from render.lock.users import needed_by_users, user_bounds
 from render.moves import Move, add_moves, follow_moves

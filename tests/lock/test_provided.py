@@ -8,8 +8,8 @@ from rig.catalogs import FakeCatalog, Packages, digest_of, named, short, written
 from rig.stories import Story, detached, move, states, wish
 
 from render.lock.closure import check_closure
+from render.lock.impossible import ImpossibleMove
 from render.lock.model import Lock
-from render.lock.moving import ImpossibleMove
 from render.lock.naming import NameTaken
 from render.lock.neighbours import gather_neighbours
 from render.lock.provided import (

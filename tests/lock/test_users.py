@@ -7,7 +7,7 @@ from rig.catalogs import FakeCatalog, Packages, named
 from rig.locks import lock, package, source
 from rig.stories import Story, move, states, wish
 
-from render.lock.moving import ImpossibleMove
+from render.lock.impossible import ImpossibleMove
 from render.lock.neighbours import gather_neighbours
 from render.lock.provided import NeededByUser
 from render.lock.settling import UnneededMove

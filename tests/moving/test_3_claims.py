@@ -11,8 +11,8 @@ from rig.stories import Story, move, states
 
 from render.cli.run import run
 from render.lock.families import HalfAliased
+from render.lock.impossible import ImpossibleMove
 from render.lock.model import Lock, Replaced
-from render.lock.moving import ImpossibleMove
 from render.moves import CircularMoves, Consent, Strategy
 from render.packages import Kind
 from render.references import Source

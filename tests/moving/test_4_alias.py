@@ -13,7 +13,7 @@ from rig.stories import Story, detached, move, objects_of, states, wish
 from render.cli.run import run
 from render.files import LOCK_FILE
 from render.lock.format import format_lock
-from render.lock.moving import ImpossibleMove
+from render.lock.impossible import ImpossibleMove
 from render.moves import Strategy
 from render.packages import Kind
 from render.roots import Root

@@ -16,8 +16,8 @@ from render.files import LOCK_FILE
 from render.limits import Limits
 from render.lock.file import read_lock
 from render.lock.format import format_lock
+from render.lock.impossible import ImpossibleMove, UnknownCrossplane
 from render.lock.model import Lock
-from render.lock.moving import ImpossibleMove, UnknownCrossplane
 from render.lock.provided import LosesProvided
 from render.lock.refusing import StillNeeded
 from render.packages import Kind

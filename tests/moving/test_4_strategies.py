@@ -10,8 +10,8 @@ from rig.refusals import refusal
 from rig.stories import Story, detached, move, objects_of, states, wish
 
 from render.cli.run import run
+from render.lock.impossible import ImpossibleMove
 from render.lock.model import Lock
-from render.lock.moving import ImpossibleMove
 from render.lock.naming import NameTaken
 from render.moves import Move, Strategy
 from render.packages import Kind
