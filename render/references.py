@@ -68,6 +68,11 @@ class Source(NamedTuple):
         return self.repository.rpartition("/")[2]
 
     @property
+    def home(self) -> tuple[str, str]:
+        """The registry and the organisation, by which Crossplane tells who belongs together."""
+        return self.registry, self.repository.partition("/")[0]
+
+    @property
     def parent(self) -> str:
         """The repository's path without its last component; empty if there is only one."""
         return self.repository.rpartition("/")[0]

@@ -1,9 +1,8 @@
 """What a package takes over from the lock before: pins of earlier versions, and fields that were rendered once."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
 
-from render.lock.model import KeptPin, LockedPackage, State
+from render.lock.model import KeptPin, LockedPackage, State, pin_places, spec_of
 from render.references import Source
 from render.values import replace
 
@@ -58,18 +57,12 @@ def lost_fields(before: LockedPackage | None, named: Collection[str]) -> dict[st
     """Return the fields of a spec that were rendered before and are not named any more, at their default values."""
     if before is None:
         return {}
-    rendered = {*_spec(before.fields), *_spec(before.overrides)}
+    rendered = {*spec_of(before.fields), *spec_of(before.overrides)}
     if before.detached:
         rendered.add("skipDependencyResolution")
     if before.state is State.DEACTIVATED:
         rendered |= {"skipDependencyResolution", "revisionActivationPolicy"}
     return {key: _DEFAULTS[key] for key in sorted(rendered.difference(named)) if key in _DEFAULTS}
-
-
-def pin_places(package: LockedPackage, pin: KeptPin) -> tuple[Source, Source]:
-    """Return the source that a pin's object named, and the one that its bytes are at."""
-    place = pin.source or package.source
-    return pin.installed_as or pin.source or package.cluster_source, place
 
 
 def _seen_from(package: LockedPackage, pin: KeptPin, before: LockedPackage) -> KeptPin:
@@ -82,8 +75,3 @@ def _seen_from(package: LockedPackage, pin: KeptPin, before: LockedPackage) -> K
 
 def _named(package: LockedPackage) -> tuple[Source, str]:
     return package.cluster_source, package.version
-
-
-def _spec(fields: Mapping[str, Any]) -> Mapping[str, object]:
-    spec = fields.get("spec")
-    return spec if isinstance(spec, Mapping) else {}

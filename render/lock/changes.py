@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from render.lock.carrying import pin_places
 from render.lock.leaving import stale_bounds, stale_names
-from render.lock.model import KeptPin, Lock, LockedPackage, Provided, Replaced, State
+from render.lock.model import KeptPin, Lock, LockedPackage, Provided, Replaced, State, pin_places
 from render.lock.pairing import pair_packages
 from render.moves import Strategy
 from render.references import Source

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from render.lock.carrying import carry_pins, lost_fields
 from render.lock.detaching import EVERYTHING, find_reasons
 from render.lock.families import check_families
 from render.lock.handovers import Handover, Situation
 from render.lock.leaving import stale_entry
-from render.lock.model import Lock, LockedDependency, LockedPackage, Provided, State, named_source
+from render.lock.model import Lock, LockedDependency, LockedPackage, Provided, State, named_source, spec_of
 from render.lock.moving import choose_handovers, replaced_by
 from render.lock.naming import check_kinds, name_objects
 from render.lock.serving import Serving
@@ -261,8 +260,8 @@ def _dependants(lock: Lock) -> dict[Source, set[str]]:
 def _with_lost_fields(package: LockedPackage, before: LockedPackage | None) -> Mapping[str, object]:
     overrides = package.overrides
     detached = ["skipDependencyResolution"] if package.detached else []
-    lost = lost_fields(before, {*_spec(overrides), *_spec(package.fields), *detached})
-    return {**overrides, "spec": {**lost, **_spec(overrides)}} if lost else overrides
+    lost = lost_fields(before, {*spec_of(overrides), *spec_of(package.fields), *detached})
+    return {**overrides, "spec": {**lost, **spec_of(overrides)}} if lost else overrides
 
 
 def _known_reasons(settled: Settled, settings: Settings) -> dict[Source, list[str]]:
@@ -287,8 +286,3 @@ def _lock_dependency(edge: Edge) -> LockedDependency:
     # compares the text.
     package = str(edge.instead_of or edge.source) if edge.completed else dependency.package
     return LockedDependency(package, dependency.constraint.text, dependency.kind, dependency.api_version)
-
-
-def _spec(fields: Mapping[str, Any]) -> Mapping[str, object]:
-    spec: Mapping[str, object] = fields.get("spec") or {}
-    return spec

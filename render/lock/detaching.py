@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from render.lock.model import Lock, LockedDependency, LockedPackage
+from render.lock.model import Lock, LockedDependency, LockedPackage, spec_of
 from render.lock.serving import Serving, Target
 from render.names import object_name
 from render.references import Source, is_digest
@@ -55,8 +55,7 @@ def _needs(package: LockedPackage, serving: Serving) -> Iterator[tuple[LockedDep
 
 
 def _own_reasons(package: LockedPackage, serving: Serving) -> Iterator[str]:
-    spec = package.fields.get("spec")
-    if isinstance(spec, Mapping) and spec.get("skipDependencyResolution") is True:
+    if spec_of(package.fields).get("skipDependencyResolution") is True:
         yield _OWN_WISH
     for dependency in package.dependencies:
         # Crossplane would install what was replaced; and what names itself stops everything, as a circle.

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from render.lock.carrying import pin_places
-from render.lock.model import KeptPin, Lock, LockedPackage, Provided, State
+from render.lock.model import KeptPin, Lock, LockedPackage, Provided, State, pin_places
 from render.lock.pairing import known_as, pair_packages
 from render.lock.serving import Target
 from render.lock.staleness import compare_inputs

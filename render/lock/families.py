@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from render.errors import Unsatisfiable
 from render.lock.model import Lock, LockedPackage, State
-from render.references import Source
 
 
 class HalfAliased(Unsatisfiable):
@@ -16,7 +15,7 @@ def check_families(lock: Lock) -> None:
     for family in sorted({package.family for package in lock.packages.values() if package.family}):
         members = list(_members(lock, family))
         aliases = [member for member in members if member.installed_as]
-        if aliases and len({_place(member.cluster_source) for member in members}) > 1:
+        if aliases and len({member.cluster_source.home for member in members}) > 1:
             raise HalfAliased(
                 f"the family {family} would be in several places of the cluster",
                 why=[
@@ -31,7 +30,3 @@ def _members(lock: Lock, family: str) -> Iterator[LockedPackage]:
     for package in lock.in_order():
         if package.family == family and package.state is State.WANTED:
             yield package
-
-
-def _place(source: Source) -> tuple[str, str]:
-    return source.registry, source.repository.partition("/")[0]

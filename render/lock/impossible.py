@@ -1,6 +1,6 @@
 """Moves that cannot be done, or not in the way that was asked for: why, and what to do instead."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from render.errors import InvalidInput, Unsatisfiable
 from render.lock.handovers import Handover, Situation, depends_on, share_name
@@ -30,11 +30,16 @@ def check_followed(old: LockedPackage, move: Move, situation: Situation) -> None
             why=[f"{move.place} says so", "what is handed over needs somebody to take it"],
             next=f"ask for {missing[0]} in a manifest, or remove the move and retire {old.source}",
         )
-    others = {new.kind for new in taking.values() if new} - {old.kind}
-    if others:
+    refuse_other_kinds(move, old.kind, {new.kind for new in taking.values() if new})
+
+
+def refuse_other_kinds(move: Move, kind: str, others: Collection[str]) -> None:
+    """Refuse a move from one kind of package to another."""
+    wrong = sorted({*others} - {kind})
+    if wrong:
         raise ImpossibleMove(
-            f"{old.source} cannot become {' and '.join(map(str, move.targets))}",
-            why=f"{move.place}: it is a {old.kind}, and not a {' or '.join(sorted(others))}",
+            f"{move.source} cannot become {' and '.join(map(str, move.targets))}",
+            why=f"{move.place}: it is a {kind}, and not a {' or '.join(wrong)}",
             next="correct the move",
         )
 

@@ -54,8 +54,35 @@ class Replaced:
     consent: Consent
 
 
+class _Pinned:
+    """What follows from how a package is pinned, wherever it is locked."""
+
+    __slots__ = ()
+
+    source: Source
+    version: str
+    digest: Digest
+    tag: str | None
+    installed_as: Source | None
+
+    @property
+    def by_digest(self) -> bool:
+        """Whether it is installed by its digest rather than by a tag."""
+        return self.version == self.digest
+
+    @property
+    def version_tag(self) -> str | None:
+        """The tag that semver constraints are checked against."""
+        return self.tag if self.by_digest else self.version
+
+    @property
+    def cluster_source(self) -> Source:
+        """The source by which Crossplane knows it."""
+        return self.installed_as or self.source
+
+
 @dataclass(frozen=True, slots=True)
-class LockedPackage:
+class LockedPackage(_Pinned):
     """One package of the closure."""
 
     source: Source
@@ -100,24 +127,9 @@ class LockedPackage:
     # Of a package that is off: how many objects of each kind nobody else brings.
     unclaimed: Mapping[str, int] = field(default_factory=dict)
 
-    @property
-    def by_digest(self) -> bool:
-        """Whether it is installed by its digest rather than by a tag."""
-        return self.version == self.digest
-
-    @property
-    def version_tag(self) -> str | None:
-        """The tag that semver constraints are checked against."""
-        return self.tag if self.by_digest else self.version
-
-    @property
-    def cluster_source(self) -> Source:
-        """The source by which Crossplane knows it."""
-        return self.installed_as or self.source
-
 
 @dataclass(frozen=True, slots=True)
-class Provided:
+class Provided(_Pinned):
     """A package that another folder of the same cluster provides, as it was when this one was locked."""
 
     source: Source
@@ -132,21 +144,6 @@ class Provided:
     installed_as: Source | None = None
     # The sources that it has taken the place of.
     replaces: tuple[Source, ...] = ()
-
-    @property
-    def by_digest(self) -> bool:
-        """Whether it is installed by its digest rather than by a tag."""
-        return self.version == self.digest
-
-    @property
-    def version_tag(self) -> str | None:
-        """The tag that semver constraints are checked against."""
-        return self.tag if self.by_digest else self.version
-
-    @property
-    def cluster_source(self) -> Source:
-        """The source by which Crossplane knows it."""
-        return self.installed_as or self.source
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +185,17 @@ def named_source(dependency: LockedDependency, dependant: Source) -> Source:
     """Return the source that a dependency names, in full."""
     written = parse_dependency_source(dependency.package)
     return written.complete(dependant) if isinstance(written, PartialSource) else written
+
+
+def pin_places(package: LockedPackage, pin: KeptPin) -> tuple[Source, Source]:
+    """Return the source that a pin's object named, and the one that its bytes are at."""
+    return pin.installed_as or pin.source or package.cluster_source, pin.source or package.source
+
+
+def spec_of(fields: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the spec among the fields of a manifest."""
+    spec = fields.get("spec")
+    return spec if isinstance(spec, dict) else {}
 
 
 def _sorted(packages: Mapping[Source, LockedPackage]) -> list[LockedPackage]:

@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from render.errors import RenderError, Unsatisfiable
+from render.errors import Unsatisfiable
+from render.lock.fetching import fetch_locked
 from render.lock.model import LockedPackage
 from render.lock.neighbours import Named
 from render.lock.settling import Settled
 from render.moves import Move, format_moves
 from render.packages import Kind, Package, defined_groups
-from render.references import Reference, Source
+from render.references import Source
 from render.resolve.model import Catalog, Chosen
 from render.resolve.owners import OWNED_KINDS, owned_objects
 from render.settings import SETTINGS_FILE
@@ -29,7 +30,7 @@ def check_rivals(settled: Settled, others: Named, catalog: Catalog) -> list[str]
     notes = []
     for folder, package in _others(others, known):
         rivals = [chosen for chosen in own if _may_share(chosen, package)]
-        found = _fetch(package, catalog) if rivals else None
+        found = fetch_locked(package, catalog) if rivals else None
         if found is not None:
             _compare(rivals, package, found, folder)
         elif rivals:
@@ -51,13 +52,6 @@ def _may_share(chosen: Chosen, package: LockedPackage) -> bool:
         return True
     groups = defined_groups(chosen.kind, chosen.package.objects)
     return bool(OWNED_KINDS & package.objects.keys() and {*groups} & {*package.groups})
-
-
-def _fetch(package: LockedPackage, catalog: Catalog) -> Package | None:
-    try:
-        return catalog.package(Reference(package.source, digest=package.digest))
-    except RenderError:
-        return None
 
 
 def _compare(rivals: Sequence[Chosen], package: LockedPackage, found: Package, folder: str) -> None:

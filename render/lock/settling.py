@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 
 from render.errors import RenderError, Unsatisfiable
 from render.limits import Limits
-from render.lock.impossible import ImpossibleMove, refuse_for_functions
+from render.lock.impossible import ImpossibleMove, refuse_for_functions, refuse_other_kinds
 from render.lock.leaving import find_orphans, orphan_bounds
 from render.lock.model import Lock, LockedPackage, State
 from render.lock.neighbours import NOBODY, Neighbours
 from render.lock.users import needed_by_users, user_bounds
-from render.moves import Move, add_moves, follow_moves
+from render.moves import Move, add_moves, follow_moves, format_moves
 from render.names import object_name
 from render.packages import Kind
 from render.references import Source
@@ -159,9 +159,7 @@ def _check_roots(wanted: Wanted, moves: Mapping[Source, Move]) -> None:
                 next=[
                     f"ask for {targets} instead",
                     "or undo the move with its opposite, in xplock.yaml:",
-                    "  moves:",
-                    f"    - from: {move.targets[0]}",
-                    f"      to: {root.source}",
+                    *format_moves([Move(move.targets[0], (root.source,))]),
                 ],
             )
 
@@ -177,12 +175,8 @@ def _check_kinds(moves: Mapping[Source, Move], resolution: Resolution, before: L
     kinds |= {source: str(kind) for source, kind in _installed(before).items()}
     for source, move in moves.items():
         new = {resolution.packages[target].kind for target in move.targets if target in resolution.packages}
-        if source in kinds and new - {kinds[source]}:
-            raise ImpossibleMove(
-                f"{source} cannot become {' and '.join(map(str, move.targets))}",
-                why=f"{move.place}: it is a {kinds[source]}, and not a {' or '.join(sorted(new))}",
-                next="correct the move",
-            )
+        if source in kinds:
+            refuse_other_kinds(move, kinds[source], new)
 
 
 def _check_apart(moves: Mapping[Source, Move], apart: Collection[Source], resolution: Resolution) -> None:

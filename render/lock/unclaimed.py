@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from render.errors import RenderError
+from render.lock.fetching import fetch_locked
 from render.lock.model import Lock, LockedPackage, Provided
-from render.packages import Kind, Package
-from render.references import Reference
+from render.packages import Kind
 from render.resolve.model import Catalog, Resolution
 from render.resolve.owners import Owned, owned_objects
 from render.values import replace
@@ -33,7 +32,7 @@ def count_unclaimed(lock: Lock, resolution: Resolution, catalog: Catalog) -> tup
 
 
 def _count(package: LockedPackage, claimed: set[Owned], catalog: Catalog) -> LockedPackage:
-    found = _fetch(package, catalog)
+    found = fetch_locked(package, catalog)
     if found is None:
         # What was known of it stays.
         return package
@@ -56,12 +55,5 @@ def format_counts(counts: Mapping[str, int]) -> str:
 
 
 def _objects(package: LockedPackage | Provided, catalog: Catalog) -> set[Owned]:
-    found = _fetch(package, catalog)
+    found = fetch_locked(package, catalog)
     return owned_objects(found.objects) if found and package.kind is not Kind.FUNCTION else set()
-
-
-def _fetch(package: LockedPackage | Provided, catalog: Catalog) -> Package | None:
-    try:
-        return catalog.package(Reference(package.source, digest=package.digest))
-    except RenderError:
-        return None

@@ -5,7 +5,7 @@ from typing import Any
 
 from render.digests import sha256_hex
 from render.errors import InvalidInput
-from render.lock.model import LockedPackage
+from render.lock.model import LockedPackage, pin_places
 from render.manifests.annotations import SYNC_WAVE
 from render.manifests.locations import Locations
 from render.manifests.waves import EARLY
@@ -94,8 +94,7 @@ def _current_pin(package: LockedPackage, locations: Locations) -> Pin:
 
 def _kept_pins(package: LockedPackage, locations: Locations) -> Iterator[Pin]:
     for kept in package.kept_pins:
-        source = kept.source or package.source
-        installed = kept.installed_as or kept.source or package.cluster_source
+        installed, source = pin_places(package, kept)
         yield _pin(package.object_name, installed, source, kept.tag, kept.digest, locations)
 
 

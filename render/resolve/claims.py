@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
 
 from render.errors import Unsatisfiable
-from render.moves import Consent, Move
+from render.moves import Consent, Move, format_moves
 from render.packages import Kind
 from render.references import PartialSource, Source
 from render.resolve.model import Resolution
@@ -99,13 +99,9 @@ def _problem(
     if kind not in (None, own):
         return f"one is a {own}, the other a {kind}"
     # Whoever is asked for by name, or publishes both, may say so; anybody else could take over what is not theirs.
-    if claimant not in asked and _home(claimant) != _home(replaced):
+    if claimant not in asked and claimant.home != replaced.home:
         return "you do not ask for it, and it comes from another organisation"
     return ""
-
-
-def _home(source: Source) -> tuple[str, str]:
-    return source.registry, source.repository.partition("/")[0]
 
 
 def _without_chains(found: Mapping[Source, set[Source]]) -> dict[Source, set[Source]]:
@@ -138,7 +134,7 @@ def _refuse(counting: Mapping[Source, set[Source]], asked: Mapping[Source, str])
                 why=", ".join(sorted(map(str, claimants))),
                 next=[
                     "drop all but one of them, or decide in xplock.yaml:",
-                    *_lines(replaced, min(claimants)),
+                    *format_moves([Move(replaced, (min(claimants),))]),
                 ],
             )
         if replaced in asked:
@@ -148,7 +144,3 @@ def _refuse(counting: Mapping[Source, set[Source]], asked: Mapping[Source, str])
                 why=f"{replaced} is asked for in {asked[replaced]}",
                 next=f"ask for {claimant} alone, or drop what brings it",
             )
-
-
-def _lines(old: Source, new: Source) -> list[str]:
-    return ["  moves:", f"    - from: {old}", f"      to: {new}"]

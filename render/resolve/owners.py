@@ -112,7 +112,7 @@ def _check_families(resolution: Resolution, installed: Collection[Source]) -> No
     for source, chosen in resolution.packages.items():
         family = chosen.package.metadata.family
         if family:
-            homes[family][source.registry, source.repository.partition("/")[0]].append(source)
+            homes[family][source.home].append(source)
     scattered = {family: places for family, places in sorted(homes.items()) if len(places) > 1}
     if scattered:
         raise _scattered(resolution, scattered, installed)

@@ -7,8 +7,8 @@ from rig.catalogs import FakeCatalog, Packages, digest_of, named, root
 from rig.closures import made_lock
 from rig.locks import digest, package, source
 
-from render.lock.carrying import carry_pins, join_pins, lost_fields, pin_places
-from render.lock.model import KeptPin, Lock, LockedPackage, State
+from render.lock.carrying import carry_pins, join_pins, lost_fields
+from render.lock.model import KeptPin, Lock, LockedPackage, State, pin_places
 from render.moves import Move
 from render.overrides import Override
 from render.packages import Kind

@@ -12,11 +12,10 @@ from rig.locks import any_locks, deactivated, digest, lock, package, provided, r
 
 from render.errors import RenderError
 from render.limits import Limits
-from render.lock.carrying import pin_places
 from render.lock.findings import DoubledLock
 from render.lock.format import format_lock
 from render.lock.merge import ContradictingLocks, MergedLock, merge_sides
-from render.lock.model import KeptPin, Lock, LockedPackage, Provided, State
+from render.lock.model import KeptPin, Lock, LockedPackage, Provided, State, pin_places
 from render.lock.parse import parse_lock
 from render.references import Source
 
