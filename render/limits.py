@@ -54,6 +54,13 @@ class Limits:
     kustomize_bytes: int = 10 * MIB
     used_folders: int = 500
 
+    # Git
+    git_token_bytes: int = 64 * KIB
+    authorities_bytes: int = 4 * MIB
+    branch_commits: int = 100
+    branch_files: int = 100_000
+    branch_bytes: int = 1 * GIB
+
     # Packages
     dependencies: int = 1_000
     packages: int = 5_000

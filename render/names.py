@@ -1,6 +1,5 @@
 """Object and revision names, exactly as Crossplane derives them."""
 
-from render.digests import sha256_hex
 from render.references import DOCKER_HUB, Digest, PartialSource, Source
 
 _LONGEST_LABEL = 63
@@ -28,12 +27,6 @@ def friendly_id(name: str, hash_text: str) -> str:
 def revision_name(package_name: str, digest: Digest) -> str:
     """Return the name of a package's revision up to Crossplane v2.3."""
     return friendly_id(package_name, digest.removeprefix("sha256:"))
-
-
-def generation_revision_name(package_name: str, digest: Digest, generation: int) -> str:
-    """Return the name of a package's revision from Crossplane v2.4 on, where every spec change makes one."""
-    identity = f"{digest.removeprefix('sha256:')}|{generation}"
-    return friendly_id(package_name, sha256_hex(identity))
 
 
 def _utf8(text: str) -> bytes:

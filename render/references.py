@@ -135,7 +135,9 @@ def parse_reference(text: str) -> Reference:
     base, at, digest = text.partition("@")
     if at and not is_digest(digest):
         raise InvalidReference(text, "after @ comes sha256: and 64 lower-case hex digits")
-    path, tag = _split_tag(text, base)
+    path, tag = split_tag(base)
+    if tag is not None and not is_tag(tag):
+        raise InvalidReference(text, f"{tag!r} is not a tag: 1 to 128 letters, digits, '_', '.' and '-'")
     if not at and tag is None:
         raise InvalidReference(text, "it has neither a tag nor a digest, and none is assumed")
     source = _parse_source(text, path)
@@ -144,6 +146,12 @@ def parse_reference(text: str) -> Reference:
             text, f"on Docker Hub its full name is {source.registry}/library/{source.repository}"
         )
     return Reference(source, tag, Digest(digest) if at else None)
+
+
+def split_tag(base: str) -> tuple[str, str | None]:
+    """Split what stands before a digest into the repository and its tag; a port is no tag."""
+    path, colon, tag = base.rpartition(":")
+    return (path, tag) if colon and "/" not in tag else (base, None)
 
 
 def parse_source(text: str) -> Source:
@@ -166,16 +174,6 @@ def is_admitted(text: str) -> bool:
     return _ADMITTED.fullmatch(text) is not None
 
 
-def lock_identity(reference: Reference) -> tuple[str, str]:
-    """Return the source and the version by which Crossplane's Lock knows a reference.
-
-    A tag in front of a digest stays in the source: such a package is invisible to its dependants.
-    """
-    if reference.digest is None:
-        return str(reference.source), reference.tag or ""
-    return str(Reference(reference.source, reference.tag)), reference.digest
-
-
 def _refuse_user_info(text: str) -> None:
     if _has_user_info(text):
         raise InvalidReference(text, "it carries user info; credentials come from the docker configuration")
@@ -183,15 +181,6 @@ def _refuse_user_info(text: str) -> None:
 
 def _has_user_info(text: str) -> bool:
     return "@" in text and re.match(_USER_INFO, text) is not None
-
-
-def _split_tag(text: str, base: str) -> tuple[str, str | None]:
-    path, colon, tag = base.rpartition(":")
-    if not colon or "/" in tag:
-        return base, None
-    if not is_tag(tag):
-        raise InvalidReference(text, f"{tag!r} is not a tag: 1 to 128 letters, digits, '_', '.' and '-'")
-    return path, tag
 
 
 def _parse_source(text: str, path: str) -> Source:

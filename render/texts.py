@@ -1,6 +1,7 @@
 """Text from outside, made safe to show: no terminal sequences, no endless lines, no secrets."""
 
 import re
+from collections.abc import Sequence
 
 # Patterns are texts here, compiled when they are needed: most runs show nothing.
 _SURROGATE = "[\ud800-\udfff]"
@@ -22,6 +23,23 @@ def visible(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
     if len(text) > limit:
         text = text[: limit - 1] + "…"
     return re.sub(_HIDDEN, _written_out, text)
+
+
+def first_lines(lines: Sequence[str], most: int) -> list[str]:
+    """Return the first lines, and one that says how many more there are."""
+    hidden = len(lines) - most
+    return [*lines[:most], *([f"… and {hidden:,} more"] if hidden > 0 else [])]
+
+
+def first_names(names: Sequence[str], most: int) -> str:
+    """Return the first names in one line, and how many more there are."""
+    hidden = len(names) - most
+    return ", ".join(names[:most]) + (f" and {hidden:,} more" if hidden > 0 else "")
+
+
+def counted(number: int, what: str) -> str:
+    """Return how many there are, in words that suit one and many: 1 package, 1,000 packages."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def hides_something(text: str) -> bool:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from render.names import dns_label, friendly_id, generation_revision_name, object_name, revision_name
+from render.names import dns_label, friendly_id, object_name, revision_name
 from render.references import Digest, PartialSource, Source
 
 DIGEST = Digest("sha256:ecc25c121431dfc7058754427f97c034ecde26d4aafa0da16d258090e0443904")
@@ -106,19 +106,6 @@ def test_a_dependency_is_named_after_its_repository(registry: str | None, reposi
 )
 def test_a_revision_is_named_after_its_package_and_digest(package: str, start: str) -> None:
     assert revision_name(package, DIGEST) == f"{start}-ecc25c121431"
-    assert generation_revision_name(package, DIGEST, 1) == f"{start}-c7de9c173ceb"
-    assert generation_revision_name(package, DIGEST, 2) == f"{start}-cb5d567cc5f7"
-
-
-@pytest.mark.parametrize(
-    ("digest", "generation", "name"),
-    [
-        ("552a394a8accd2b4d37fc5858abe93d311e727eafb3c00636e11c72572873e48", 1, "test-fc53eaee07bb"),
-        ("1234567890123456789012345678901234567890123456789012345678901234", 0, "test-72ef82465153"),
-    ],
-)
-def test_a_generation_is_part_of_a_revisions_name(digest: str, generation: int, name: str) -> None:
-    assert generation_revision_name("test", Digest(f"sha256:{digest}"), generation) == name
 
 
 @pytest.mark.parametrize(

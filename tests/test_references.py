@@ -14,7 +14,6 @@ from render.references import (
     is_admitted,
     is_digest,
     is_tag,
-    lock_identity,
     parse_dependency_source,
     parse_digest,
     parse_reference,
@@ -36,27 +35,6 @@ plain_hosts = st.tuples(labels, ports).map("".join)
 sources = st.builds(lambda host, path: f"{host}/{path}", hosts | plain_hosts, repositories)
 tags = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", fullmatch=True)
 digests = st.from_regex(r"sha256:[0-9a-f]{64}", fullmatch=True)
-
-
-@pytest.mark.parametrize(
-    ("text", "source", "version"),
-    [
-        (f"{NOP}:v0.4.0", NOP, "v0.4.0"),
-        (f"{NOP}@{DIGEST}", NOP, DIGEST),
-        (f"{NOP}:v0.4.0@{DIGEST}", f"{NOP}:v0.4.0", DIGEST),
-        ("registry.local:5000/org/pkg:v1.0.0", "registry.local:5000/org/pkg", "v1.0.0"),
-        ("docker.io/crossplane/provider-nop:v0.4.0", "docker.io/crossplane/provider-nop", "v0.4.0"),
-        (
-            "index.docker.io/crossplane/provider-nop:v0.4.0",
-            "index.docker.io/crossplane/provider-nop",
-            "v0.4.0",
-        ),
-    ],
-)
-def test_the_lock_knows_a_reference_by_what_is_left_of_its_identifier(
-    text: str, source: str, version: str
-) -> None:
-    assert lock_identity(parse_reference(text)) == (source, version)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from render.texts import SHOWN_CHARACTERS, hides_something, redact, visible
+from render.texts import SHOWN_CHARACTERS, counted, first_lines, first_names, hides_something, redact, visible
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,25 @@ def test_secrets_in_addresses_become_stars(text: str, shown: str) -> None:
 def test_a_megabyte_of_odd_text_is_no_work(text: str) -> None:
     # By the square of the length this would take an hour; the runner would not wait for it.
     assert "secret" not in redact(text + " https://u:secret@h")
+
+
+def test_of_many_lines_the_first_are_shown_and_the_rest_is_counted() -> None:
+    lines = [str(number) for number in range(1_005)]
+
+    assert first_lines(lines[:3], 3) == ["0", "1", "2"]
+    assert first_lines(lines, 2) == ["0", "1", "… and 1,003 more"]
+
+
+def test_of_many_names_the_first_are_in_one_line_and_the_rest_is_counted() -> None:
+    names = [str(number) for number in range(1_005)]
+
+    assert first_names(names[:3], 3) == "0, 1, 2"
+    assert first_names(names, 2) == "0, 1 and 1,003 more"
+    assert first_names([], 2) == ""
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0 packages"), (1, "1 package"), (2, "2 packages"), (1_000, "1,000 packages")]
+)
+def test_one_and_many_are_counted_in_words_that_suit_them(number: int, text: str) -> None:
+    assert counted(number, "package") == text

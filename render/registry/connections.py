@@ -14,9 +14,9 @@ import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
+from render.deadline import Deadline
 from render.errors import InvalidInput
 from render.limits import Limits
-from render.registry.deadline import Deadline
 from render.registry.settings import RegistrySettings
 from render.texts import redact
 

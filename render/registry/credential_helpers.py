@@ -4,7 +4,6 @@ import json
 import os
 import selectors
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from typing import IO, cast
 
 from render.errors import RenderError
 from render.limits import KIB, Limits, format_bytes, setting
+from render.processes import kill_group
 from render.texts import is_encodable, redact
 
 _HELPER_BYTES = 64 * KIB
@@ -67,7 +67,7 @@ class Helper:
                 answer = self._converse(process, server, deadline)
                 return process.wait(_seconds_until(deadline)), answer
             except BaseException as error:
-                _kill_group(process)
+                kill_group(process)
                 if isinstance(error, subprocess.TimeoutExpired):
                     raise self._too_slow(server) from None
                 raise
@@ -133,9 +133,3 @@ def _read_until(stream: IO[bytes], deadline: float) -> bytes | None:
 
 def _seconds_until(deadline: float) -> float:
     return max(0.0, deadline - time.monotonic())
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    # Not waited for yet, so its number is still its own, and so is the group's.
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)

@@ -31,24 +31,21 @@ class RegistrySettings:
         bundle = environ.get("XPLOCK_CA_BUNDLE")
         allowed = environ.get("XPLOCK_ALLOWED_REGISTRIES", "").strip()
         return cls(
-            plain_http=_hosts(environ, "XPLOCK_PLAIN_HTTP"),
+            plain_http=read_hosts(environ, "XPLOCK_PLAIN_HTTP"),
             ca_bundle=Path(bundle) if bundle else None,
-            trusted_realms=_realms(environ),
-            allowed=_hosts(environ, "XPLOCK_ALLOWED_REGISTRIES") if allowed else None,
+            trusted_realms=read_realms(environ, "XPLOCK_TRUSTED_REALMS"),
+            allowed=read_hosts(environ, "XPLOCK_ALLOWED_REGISTRIES") if allowed else None,
             environ=environ,
         )
 
 
-def _items(environ: Mapping[str, str], name: str) -> list[str]:
-    return [item.strip() for item in environ.get(name, "").split(",") if item.strip()]
-
-
-def _hosts(environ: Mapping[str, str], name: str) -> frozenset[str]:
+def read_hosts(environ: Mapping[str, str], name: str) -> frozenset[str]:
+    """Return the hosts that a variable lists; errors name it."""
     return frozenset(_host(name, item) for item in _items(environ, name))
 
 
-def _realms(environ: Mapping[str, str]) -> dict[str, frozenset[str]]:
-    name = "XPLOCK_TRUSTED_REALMS"
+def read_realms(environ: Mapping[str, str], name: str) -> dict[str, frozenset[str]]:
+    """Return the token servers of every registry, those that a variable lists among them."""
     realms = dict(_KNOWN_REALMS)
     for item in _items(environ, name):
         registry, equals, realm = item.partition("=")
@@ -61,6 +58,10 @@ def _realms(environ: Mapping[str, str]) -> dict[str, frozenset[str]]:
         host = _host(name, registry)
         realms[host] = realms.get(host, frozenset()) | {_host(name, realm)}
     return realms
+
+
+def _items(environ: Mapping[str, str], name: str) -> list[str]:
+    return [item.strip() for item in environ.get(name, "").split(",") if item.strip()]
 
 
 def _host(name: str, text: str) -> str:

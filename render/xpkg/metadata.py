@@ -10,7 +10,7 @@ from render.fields import Fields
 from render.limits import LimitExceeded, Limits
 from render.packages import META_GROUPS, Dependency, Kind, Metadata, PermissionRequest, is_project
 from render.references import PartialSource, Source
-from render.texts import hides_something
+from render.texts import first_lines, hides_something
 
 REPLACES_ANNOTATION = "meta.crossplane.io/replaces"
 
@@ -36,10 +36,9 @@ class InvalidMetadata(UnusableContent):
 
     def __init__(self, problems: list[str]) -> None:
         count = "one problem" if len(problems) == 1 else f"{len(problems):,} problems"
-        more = len(problems) - _SHOWN_PROBLEMS
         super().__init__(
             f"the package's metadata has {count}",
-            why=[*problems[:_SHOWN_PROBLEMS], *([f"and {more:,} problems more"] if more > 0 else [])],
+            why=first_lines(problems, _SHOWN_PROBLEMS),
             next="ask the package's maintainers, or correct its crossplane.yaml and build it again",
         )
         self.problems = problems

@@ -27,12 +27,12 @@ from rig.mini import MiniRegistry
 from rig.registry import RunningRegistry
 from rig.server import Answer, RecordingServer, Request, answer, in_turn, make_certificate, redirect
 
+from render.deadline import Deadline
 from render.errors import RenderError
 from render.limits import LimitExceeded, Limits
 from render.references import Digest
 from render.registry.addresses import RequestRefused, api_address
 from render.registry.credentials import CredentialStore
-from render.registry.deadline import Deadline
 from render.registry.settings import RegistrySettings
 from render.registry.tokens import AccessDenied, Authenticator, Challenge, parse_challenge, without_secrets
 from render.registry.transport import Answer as Reply

@@ -31,11 +31,11 @@ from rig.server import (
     silence,
 )
 
+from render.deadline import DeadlineExceeded
 from render.errors import InvalidInput, RenderError
 from render.limits import LimitExceeded, Limits
 from render.registry.addresses import RequestRefused
 from render.registry.connections import read_proxies
-from render.registry.deadline import DeadlineExceeded
 from render.registry.manifests import digest_of
 from render.registry.transport import RegistryUnreachable, Request, SizeMismatch, Transport, _retry_after
 

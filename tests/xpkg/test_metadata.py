@@ -509,7 +509,7 @@ class TestProblems:
             parse(text)
 
         assert len(refused.value.why) == 51
-        assert refused.value.why[-1] == "and 49,950 problems more"
+        assert refused.value.why[-1] == "… and 49,950 more"
 
     def test_control_characters_in_a_name_are_a_problem(self) -> None:
         assert problems_of({}, name="a\x1b[2J") == ["metadata.name: it holds a control character"]

@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -31,11 +31,17 @@ class Output:
         """Write the result of the command."""
         with _written():
             sys.stdout.write(text)
+            # What is told afterwards on stderr comes after it, where both lead to one place.
+            sys.stdout.flush()
 
     def report(self, text: str) -> None:
         """Write a result of which people look at the first words of its lines."""
         words = "|".join(_CHANGES)
         self.result(re.sub(rf"^({words})\b", _coloured_change, text, flags=re.MULTILINE))
+
+    def stand_out(self, text: str) -> str:
+        """Return a word of a result that tells what is wrong, so that people see it first."""
+        return _coloured(text, _RED, sys.stdout)
 
     def finish(self) -> None:
         """Make sure that all of the result has been written."""
@@ -70,6 +76,11 @@ class Output:
         """Tell how the command is called."""
         if text:
             self._write(text)
+
+    def repeat(self, lines: Sequence[str]) -> None:
+        """Write what was said elsewhere, as it was written there."""
+        for line in lines:
+            self._write(line)
 
     def error(self, error: RenderError) -> None:
         """Tell why nothing came out."""

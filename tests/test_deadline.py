@@ -3,7 +3,9 @@
 import pytest
 from rig.asking import Clock
 
-from render.registry.deadline import Deadline, DeadlineExceeded
+from render.deadline import Deadline, DeadlineExceeded, parse_seconds, read_deadline
+from render.errors import InvalidInput
+from render.limits import Limits
 
 
 def test_time_runs_out() -> None:
@@ -50,3 +52,15 @@ def test_a_wait_past_the_end_is_not_begun(seconds: float) -> None:
         deadline.wait(seconds, "registry.example: it answered with status 503")
 
     assert clock.waits == []
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("", 7.0), ("0.5", 0.5), ("50", 50.0), ("86400", 86400.0)])
+def test_the_operator_may_say_how_long_a_run_takes(text: str, seconds: float) -> None:
+    assert parse_seconds({"XPLOCK_DEADLINE": text}, 7) == seconds
+    assert read_deadline({"XPLOCK_DEADLINE": text}, Limits(run_seconds=7)).seconds == seconds
+
+
+@pytest.mark.parametrize("text", ["soon", "0", "-1", "nan", "inf", "86400.5"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match=f"XPLOCK_DEADLINE={text} is not a time"):
+        parse_seconds({"XPLOCK_DEADLINE": text}, 7)

@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 from render.errors import InvalidInput, RenderError
 from render.limits import Limits
+
+_SETTING = "XPLOCK_DEADLINE"
+_LONGEST = 86_400
 
 
 class DeadlineExceeded(RenderError):
@@ -15,21 +17,26 @@ class DeadlineExceeded(RenderError):
         super().__init__(
             f"out of time after {seconds:g} seconds, waiting for {waiting_for}",
             why="the whole run has one deadline, so that nothing waits for ever",
-            next="try again; if the network is slow, give more seconds with XPLOCK_DEADLINE",
+            next=f"try again; if the network is slow, give more seconds with {_SETTING}",
         )
 
 
-@dataclass(frozen=True, slots=True)
 class Deadline:
     """A moment that no request, retry or wait goes past."""
 
-    seconds: float
-    now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
-    _end: float = field(init=False, repr=False)
+    # No dataclass: whoever only renders makes one, too.
+    __slots__ = ("_end", "_sleep", "now", "seconds")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_end", self.now() + self.seconds)
+    def __init__(
+        self,
+        seconds: float,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.seconds = seconds
+        self.now = now
+        self._sleep = sleep
+        self._end = now() + seconds
 
     def remaining(self) -> float:
         """Return the seconds that are left; at the end, nothing."""
@@ -44,22 +51,25 @@ class Deadline:
         """Sleep, unless there is not that much time left: then there is no point in waiting."""
         if seconds >= self.remaining():
             raise DeadlineExceeded(self.seconds, waiting_for)
-        self.sleep(seconds)
+        self._sleep(seconds)
 
 
 def read_deadline(environ: Mapping[str, str], limits: Limits) -> Deadline:
     """Return the operator's deadline for a run that starts now."""
-    text = environ.get("XPLOCK_DEADLINE", "")
-    if not text:
-        return Deadline(limits.run_seconds)
+    return Deadline(parse_seconds(environ, limits.run_seconds))
+
+
+def parse_seconds(environ: Mapping[str, str], usual: float, *, name: str = _SETTING) -> float:
+    """Return how many seconds a whole run may take, where the operator says so; errors name the variable or option."""
+    text = environ.get(name, "")
     try:
-        seconds = float(text)
+        seconds = float(text or usual)
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds < 86_400:
+    if not 0 < seconds <= _LONGEST:
         raise InvalidInput(
-            f"XPLOCK_DEADLINE={text} is not a time",
-            why="it is the number of seconds that a whole run may take",
-            next="correct or unset XPLOCK_DEADLINE",
+            f"{name}={text} is not a time",
+            why=f"it is the number of seconds that a whole run may take, up to {_LONGEST:,}",
+            next=f"correct {name}, or leave it out",
         )
-    return Deadline(seconds)
+    return seconds
