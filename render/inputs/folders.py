@@ -35,6 +35,12 @@ def list_kustomizations(folder: Path) -> list[Path]:
     return [path for path in paths if path.is_symlink() or path.exists()]
 
 
+def reads_elsewhere(folder: Path, limits: Limits) -> bool:
+    """Tell whether other files than its own may be read for a folder: through a kustomization, or a link."""
+    links = (folder / name for name in list_yaml_files(folder, limits))
+    return bool(list_kustomizations(folder)) or any(path.is_symlink() for path in links)
+
+
 def is_folder(path: Path) -> bool:
     """Tell whether there is a folder; what may not be looked at is none."""
     try:

@@ -48,6 +48,19 @@ def check_kustomizations(folder: Path, limits: Limits, *, alone: bool = False) -
     return problems
 
 
+def read_paths(file: Path, limits: Limits) -> list[tuple[str, str]]:
+    """Return the paths that a kustomization names, each with its key; what a generator calls a file is cut off."""
+    document = _only_document(read_inside(file, file.parent, limits), limits)
+    lists = _entries(Fields(document, "", []), (*_FOLDER_LISTS, *_FILE_LISTS, *_PLUGIN_LISTS))
+    keys = sorted(_PATHS_BELOW & document.keys())
+    below = [entry for key in keys for entry in _path_texts(document[key], key)]
+    found = [
+        *((key, entry) for key, entry in lists if not _is_inline(entry)),
+        *((key, text.rpartition("=")[2]) for key, text in below),
+    ]
+    return [(key, text) for key, text in found if "\0" not in text]
+
+
 class _Boundary(NamedTuple):
     """The folder that no path may leave, and what it is called."""
 
@@ -118,7 +131,7 @@ class _Check:
             self._plugin(entry, key)
 
     def _local(self, entry: str, place: str) -> None:
-        if self._refuse_remote(entry, place):
+        if self._refuse_unusable(entry, place):
             return
         path = (self._folder / entry).resolve()
         if Path(entry).is_absolute() or not (path.is_dir() or path.is_file()):
@@ -127,7 +140,7 @@ class _Check:
             self.bases.add(path)
 
     def _file(self, entry: str, place: str) -> None:
-        if not self._refuse_remote(entry, place):
+        if not self._refuse_unusable(entry, place):
             # Files of a generator may have names: name=path.
             self._refuse_outside((self._folder / entry.rpartition("=")[2]).resolve(), entry, place)
 
@@ -138,7 +151,7 @@ class _Check:
         return True
 
     def _plugin(self, entry: str, place: str) -> None:
-        if not _is_inline(entry) and self._refuse_remote(entry, place):
+        if not _is_inline(entry) and self._refuse_unusable(entry, place):
             return
         try:
             for document in parse_documents(self._plugin_data(entry), file_rules(self._limits)):
@@ -166,7 +179,10 @@ class _Check:
         for found_at, text in _path_texts(value, place):
             self._file(text, found_at)
 
-    def _refuse_remote(self, text: str, place: str) -> bool:
+    def _refuse_unusable(self, text: str, place: str) -> bool:
+        if "\0" in text:
+            self._problems.append(f"{place}: {text!r} is no path")
+            return True
         if not _REMOTE.search(text):
             return False
         self._problems.append(f"{place}: {text!r} looks remote, and only local paths are built from")

@@ -4,18 +4,17 @@ import os
 import re
 import selectors
 import shutil
-import signal
 import subprocess  # a fixed argument list, see _start
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
 from render.errors import InvalidInput, RenderError
 from render.limits import LimitExceeded, Limits, setting
+from render.processes import kill_group
+from render.scratch import hide_scratch_folders, scratch_folder
 from render.texts import redact, visible
 
 _TOOLS = (("kustomize", "build"), ("kubectl", "kustomize"))
@@ -57,16 +56,17 @@ class KustomizeSlow(RenderError):
 def build_kustomization(folder: Path, limits: Limits, environ: Mapping[str, str]) -> bytes:
     """Return the YAML that a folder's kustomization makes; what it reads has to be checked before."""
     command = _find_command(folder, environ)
-    with tempfile.TemporaryDirectory(prefix="xplock-") as home, _start(command, folder, home) as process:
+    with scratch_folder("a home for kustomize") as home, _start(command, folder, home) as process:
         try:
             output = _Output(process, folder, limits).read()
         except BaseException:
-            _kill_group(process)
+            kill_group(process)
             raise
     if process.returncode != 0:
         raise KustomizeFailed(
             f"the kustomization in {folder} does not build",
-            why=_shown_lines(output.stderr, folder) or f"exit code {process.returncode}, without a word",
+            why=_shown_lines(output.stderr, folder, home)
+            or f"exit code {process.returncode}, without a word",
             next=f"make this work: {' '.join([Path(command[0]).name, command[1], str(folder)])}",
         )
     return output.stdout
@@ -82,7 +82,7 @@ def _find_command(folder: Path, environ: Mapping[str, str]) -> list[str]:
     raise KustomizeMissing(folder)
 
 
-def _start(command: Sequence[str], folder: Path, home: str) -> subprocess.Popen[bytes]:
+def _start(command: Sequence[str], folder: Path, home: Path) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(  # noqa: S603 - a list, no shell, and no argument from outside
             command,
@@ -101,12 +101,12 @@ def _start(command: Sequence[str], folder: Path, home: str) -> subprocess.Popen[
         ) from None
 
 
-def _environment(tools: Path, home: str) -> dict[str, str]:
+def _environment(tools: Path, home: Path) -> dict[str, str]:
     # Without git nothing can be cloned, whatever a kustomization says.
     path = "" if shutil.which("git", path=str(tools)) else str(tools)
     homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "TMPDIR")
     proxies = ("HTTP_PROXY", "HTTPS_PROXY")
-    return {"PATH": path, **dict.fromkeys(homes, home), **dict.fromkeys(proxies, _NOWHERE)}
+    return {"PATH": path, **dict.fromkeys(homes, str(home)), **dict.fromkeys(proxies, _NOWHERE)}
 
 
 @dataclass(slots=True)
@@ -154,14 +154,18 @@ class _Output:
             raise KustomizeSlow(self.folder, self.limits) from None
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    # Not waited for yet, so its number is still its own, and so is the group's.
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-def _shown_lines(stderr: bytes, folder: Path) -> list[str]:
-    place = folder.resolve()
+def _shown_lines(stderr: bytes, folder: Path, home: Path) -> list[str]:
     text = _LOG_PREFIX.sub("", stderr.decode(errors="replace"))
-    text = text.replace(f"{place}", ".").replace(f"{place.parent}/", "../")
-    return [visible(redact(line.strip())) for line in text.splitlines() if line.strip()][:10]
+    # Argo CD has another folder for every call, and so have we: each is called as it is seen from where we stand.
+    text = _seen_from(folder.resolve(), text.replace(str(home), "~"))
+    lines = hide_scratch_folders(text).splitlines()
+    return [visible(redact(line.strip())) for line in lines if line.strip()][:10]
+
+
+def _seen_from(place: Path, text: str) -> str:
+    """Return a text in which a folder, and every one above it, has the name that leads there from the folder."""
+    above = [str(path) for path in (place, *place.parents)][:-1]
+    names = {path: "/".join([".."] * steps) or "." for steps, path in enumerate(above)}
+    # The longest comes first; a part of another path or name is none of them.
+    either = "|".join(map(re.escape, above))
+    return re.sub(rf"(?<![\w./~-])(?:{either})(?![^/\s'\":;,)\]])", lambda found: names[found[0]], text)

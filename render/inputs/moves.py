@@ -17,14 +17,14 @@ MOVES = Entries(
             Text(),
             "The source whose place others have taken, with its registry and without tag and digest.",
             required=True,
-            examples=("xpkg.upbound.io/crossplane-contrib/provider-nop",),
+            examples=("xpkg.example.org/old-team/provider-nop",),
         ),
         Key(
             "to",
             OneOrMore(Text()),
             "The source that has taken its place; a list where one package became many.",
             required=True,
-            examples=("xpkg.crossplane.io/crossplane-contrib/provider-nop",),
+            examples=("xpkg.example.org/acme/provider-nop",),
         ),
         Key(
             "strategy",

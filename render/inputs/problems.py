@@ -6,6 +6,7 @@ from pathlib import Path
 
 from render.errors import InvalidInput, RenderError
 from render.fields import Fields
+from render.texts import first_lines
 
 _SHOWN = 100
 
@@ -16,11 +17,9 @@ class InvalidInputs(InvalidInput):
     def __init__(self, folder: Path, problems: Iterable[str]) -> None:
         self.problems = sorted(set(problems))
         count = "one problem" if len(self.problems) == 1 else f"{len(self.problems):,} problems"
-        hidden = len(self.problems) - _SHOWN
-        more = [f"… and {hidden:,} more"] if hidden > 0 else []
         super().__init__(
             f"the files in {folder} have {count}",
-            why=[*self.problems[:_SHOWN], *more],
+            why=first_lines(self.problems, _SHOWN),
             next="correct each of them at the place it names",
         )
 

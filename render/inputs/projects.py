@@ -27,7 +27,7 @@ _EXAMPLE = (
     "metadata:",
     "  name: provider-nop",
     "spec:",
-    "  package: xpkg.crossplane.io/crossplane-contrib/provider-nop:v0.4.0",
+    "  package: xpkg.example.org/acme/provider-nop:v0.4.0",
 )
 
 

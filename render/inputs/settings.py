@@ -41,7 +41,7 @@ KEYS = (
                     "The package with its registry; a tag means exactly this version, a digest exactly these bytes, "
                     "neither any version that suits everyone.",
                     required=True,
-                    examples=("xpkg.crossplane.io/crossplane-contrib/provider-nop:v0.4.0",),
+                    examples=("xpkg.example.org/acme/provider-nop:v0.4.0",),
                 ),
                 Key(
                     "version",
@@ -183,7 +183,7 @@ def _parse_settings(document: object, folder: Path, limits: Limits, problems: li
         detach=Detach(said.get("detach", Detach.NEEDED)),
         guard=said.get("guard", True),
         waves=Waves(said.get("waves", Waves.FLAT)),
-        overlay=_parse_folder(top, "overlay", folder),
+        overlay=_parse_overlay(top, folder),
         layouts=tuple(_parse_layouts(top, folder)),
         given={key: value for key, value in top.value.items() if key not in ("roots", "rewrites")},
     )
@@ -225,9 +225,12 @@ def _parse_overrides(top: Entry) -> Iterator[Override]:
 def _parse_layouts(top: Entry, folder: Path) -> Iterator[tuple[str, Path]]:
     taken: set[str] = set()
     for entry in top.entries.get("layouts", ()):
-        prefix, path = _parse_prefix(entry, taken), _parse_folder(entry, "folder", folder)
-        if prefix and path:
-            yield prefix, path
+        prefix, text = _parse_prefix(entry, taken), entry.plain.get("folder")
+        # Whoever renders a lock reads no layout, and may not have it: that it is there matters where it is read.
+        if text is not None and "\0" in text:
+            entry.fields.complain("folder", f"{text!r} is no path")
+        elif prefix and text:
+            yield prefix, folder / text
 
 
 def _parse_prefix(entry: Entry, taken: set[str]) -> str | None:
@@ -242,10 +245,10 @@ def _parse_prefix(entry: Entry, taken: set[str]) -> str | None:
     return None
 
 
-def _parse_folder(entry: Entry, name: str, base: Path) -> Path | None:
-    text: str | None = entry.plain.get(name)
+def _parse_overlay(top: Entry, folder: Path) -> Path | None:
+    text: str | None = top.plain.get("overlay")
     if text is None:
         return None
-    if not is_folder(base / text):
-        entry.fields.complain(name, f"{text!r} is not a folder")
-    return base / text
+    if not is_folder(folder / text):
+        top.fields.complain("overlay", f"{text!r} is not a folder")
+    return folder / text

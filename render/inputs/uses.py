@@ -1,9 +1,9 @@
 """The other folders of the same cluster that xplock.yaml names."""
 
+import errno
 from collections.abc import Iterator
 from pathlib import Path
 
-from render.inputs.folders import is_folder
 from render.inputs.keys import Entry
 
 
@@ -23,9 +23,20 @@ def _problem(text: str, folder: Path, taken: dict[Path, str]) -> str:
     # The lock holds it as it is written, and is the same on every machine.
     if Path(text).is_absolute():
         return "is an absolute path; write it relative to this file"
-    if not is_folder(folder / text):
+    if not _leads_somewhere(folder / text):
         return "is not a folder"
     there = (folder / text).resolve()
     if there == folder.resolve():
         return "is this folder itself"
     return f"is the same folder as {taken[there]!r}" if there in taken else ""
+
+
+def _leads_somewhere(path: Path) -> bool:
+    """Tell whether a folder may be there: a lock is rendered without it, from a part of the repository too."""
+    try:
+        path.stat()
+    except OSError as error:
+        return error.errno != errno.ELOOP
+    except ValueError:
+        return False
+    return True

@@ -9,12 +9,25 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from render.errors import InvalidInput
+from render.inputs.folders import is_folder
 from render.inputs.projects import read_settings
 from render.limits import LimitExceeded, Limits
 from render.lock.model import Lock
+from render.settings import SETTINGS_FILE
 
 # Each folder as it was written, and where that is.
 Uses: TypeAlias = Sequence[tuple[str, Path]]
+
+
+class MissingFolder(InvalidInput):
+    """A folder that is used and is not there."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"{folder} is used, and is not a folder",
+            why=f"`uses` in {SETTINGS_FILE} names it, and what it provides is not known without it",
+            next="correct the path, or get the folder, too",
+        )
 
 
 class CircularUses(InvalidInput):
@@ -58,6 +71,8 @@ def read_members(starts: Members, limits: Limits, known: Members = _NONE) -> dic
 
 
 def _read_member(folder: Path, limits: Limits) -> Member:
+    if not is_folder(folder):
+        raise MissingFolder(folder)
     return Member(folder, read_settings(folder, limits).uses)
 
 

@@ -11,6 +11,7 @@ from render.packages import Kind, Package
 from render.references import Reference, Source
 from render.resolve.model import Catalog, Chosen
 from render.resolve.owners import OWNED_KINDS, owned_objects
+from render.texts import first_names
 
 _SHOWN = 3
 
@@ -80,11 +81,10 @@ def _compare(package: LockedPackage, found: Package, coming: Sequence[Chosen]) -
     if not successors:
         return
     shown = sorted({text for texts in successors.values() for text in texts})
-    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
     raise HandoverWithoutConsent(
         f"{', '.join(map(str, successors))} would take over what {package.source} installed",
         why=[
-            f"both bring {', '.join(shown[:_SHOWN])}{more}",
+            f"both bring {first_names(shown, _SHOWN)}",
             f"nobody asks for {package.source} {package.version} any more, and it is installed",
         ],
         next=[

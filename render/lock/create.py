@@ -8,9 +8,12 @@ from render.lock.detaching import EVERYTHING, find_reasons
 from render.lock.families import check_families
 from render.lock.handovers import Handover, Situation
 from render.lock.leaving import stale_entry
+from render.lock.live import LiveLock
+from render.lock.live_entries import NOTHING_INSTALLED, live_entry
 from render.lock.model import Lock, LockedDependency, LockedPackage, Provided, State, named_source, spec_of
 from render.lock.moving import choose_handovers, replaced_by
 from render.lock.naming import check_kinds, name_objects
+from render.lock.repinned import check_repinned
 from render.lock.serving import Serving
 from render.lock.settling import Settled
 from render.moves import Strategy
@@ -35,6 +38,8 @@ class Surroundings:
     switched_off: Sequence[LockedPackage] = ()
     # Locks of folders that use this one.
     users: Sequence[Lock] = ()
+    # What the cluster has that was installed before it was locked.
+    live: LiveLock = NOTHING_INSTALLED
 
 
 def create_lock(settled: Settled, record: Mapping[str, str], around: Surroundings) -> Lock:
@@ -233,17 +238,28 @@ def _complete(
     """Add what follows from all packages together: who requires whom, who is detached."""
     reasons = find_reasons(lock, known)
     dependants = _dependants(lock)
+    before = {source: _predecessor(source, around.before, handovers) for source in lock.packages}
     packages = {}
     for source, package in sorted(lock.packages.items()):
-        before = _predecessor(source, around.before, handovers)
         detached = reasons.get(source, ())
         told = replace(package, detached=detached, required_by=tuple(sorted(dependants[source])))
         packages[source] = replace(
             told,
-            overrides=_with_lost_fields(told, before),
-            stale_entry=stale_entry(told, before, around.settings.crossplane_version),
+            overrides=_with_lost_fields(told, before[source]),
+            stale_entry=_stale_entry(told, before[source], around),
         )
+    if around.settings.pin is PinMode.DIGEST:
+        check_repinned(packages, before)
     return replace(lock, packages=packages)
+
+
+def _stale_entry(
+    package: LockedPackage, before: LockedPackage | None, around: Surroundings
+) -> tuple[str, ...]:
+    """Return what its entry in the cluster's Lock names, by the lock before and by what the cluster says itself."""
+    crossplane = around.settings.crossplane_version
+    known = stale_entry(package, before, crossplane)
+    return tuple(sorted({*known, *live_entry(package, around.live, crossplane)}))
 
 
 def _dependants(lock: Lock) -> dict[Source, set[str]]:

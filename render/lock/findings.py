@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from render.documents import Place, find_lines, type_name
 from render.errors import InvalidInput, RenderError
 from render.limits import Limits
+from render.texts import first_lines
 from render.values import dataclass, field
 
 T = TypeVar("T")
@@ -18,10 +19,9 @@ class InvalidLock(InvalidInput):
     """A lock that was edited, damaged or merged into something that is no lock."""
 
     def __init__(self, place: str, problems: Sequence[str]) -> None:
-        more = len(problems) - _SHOWN_PROBLEMS
         super().__init__(
             f"{place} is not a valid lock",
-            why=[*problems[:_SHOWN_PROBLEMS], *([f"and {more:,} problems more"] if more > 0 else [])],
+            why=first_lines(problems, _SHOWN_PROBLEMS),
             next=[
                 "restore it from Git",
                 "or run `xplock lock --new`, which knows nothing of what is installed",

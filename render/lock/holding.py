@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 from render.lock.leaving import keeps_stale_entries, stale_names
 from render.lock.model import Lock, LockedPackage, Provided
 from render.lock.serving import Serving, Target
+from render.names import object_name
 from render.references import Source
 from render.versions import Version
 
@@ -40,6 +41,8 @@ class Hold(StrEnum):
     REPLACED = "replaced"
     # It is detached, and its entry in the cluster's Lock still names the other.
     STALE = "stale"
+    # The same, and the entry names what Crossplane would give the other's name to.
+    IN_PLACE = "in place"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,12 @@ class Holder:
     @property
     def brings_back(self) -> bool:
         """Whether Crossplane would install again what it needs, since an entry in its Lock says so."""
-        return self.hold is Hold.STALE or (self.hold is Hold.DEPENDS and not self.package.detached)
+        return self.is_stale or (self.hold is Hold.DEPENDS and not self.package.detached)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether it needs the other only because of its stale entry."""
+        return self.hold in (Hold.STALE, Hold.IN_PLACE)
 
 
 Holders: TypeAlias = Mapping[Place, Sequence[Holder]]
@@ -64,7 +72,8 @@ def find_holders(folders: Sequence[LockedFolder]) -> Holders:
     found: dict[Place, dict[Place, Holder]] = {}
     for folder in folders:
         # Of a detached package, its stale entry tells more than that it depends.
-        for target, holder in (*_stale(folder), *_dependants(folder), *_replaced(folder)):
+        stale = (*_stale(folder), *_in_place(folder, folders))
+        for target, holder in (*stale, *_dependants(folder), *_replaced(folder)):
             found.setdefault(target, {}).setdefault(holder.place, holder)
     return {target: list(holders.values()) for target, holders in found.items()}
 
@@ -86,14 +95,36 @@ def _replaced(folder: LockedFolder) -> Iterator[tuple[Place, Holder]]:
 
 
 def _stale(folder: LockedFolder) -> Iterator[tuple[Place, Holder]]:
+    for source, package in _stale_entries(folder):
+        for name in _around(folder):
+            yield Place(name, source), _holder(folder, package, Hold.STALE)
+
+
+def _in_place(folder: LockedFolder, folders: Sequence[LockedFolder]) -> Iterator[tuple[Place, Holder]]:
+    """Yield the packages whose objects alone keep Crossplane from installing what stale entries name."""
+    named: dict[str, list[Place]] = {}
+    around = set(_around(folder))
+    for other in folders:
+        for package in other.lock.installed() if other.name in around else ():
+            named.setdefault(package.object_name, []).append(Place(other.name, package.cluster_source))
+    for source, package in _stale_entries(folder):
+        holder = _holder(folder, package, Hold.IN_PLACE)
+        for place in named.get(object_name(source), ()):
+            if place.source != source and place != holder.place:
+                yield place, holder
+
+
+def _stale_entries(folder: LockedFolder) -> Iterator[tuple[Source, LockedPackage]]:
     if not keeps_stale_entries(folder.crossplane):
         return
-    # The cluster's Lock knows nothing of folders.
-    folders = sorted({folder.name, *folder.uses.values()})
     for source, packages in stale_names(folder.lock.packages.values()).items():
         for package in packages:
-            for name in folders:
-                yield Place(name, source), _holder(folder, package, Hold.STALE)
+            yield source, package
+
+
+def _around(folder: LockedFolder) -> list[str]:
+    # The cluster's Lock knows nothing of folders.
+    return sorted({folder.name, *folder.uses.values()})
 
 
 def _holder(folder: LockedFolder, package: LockedPackage, hold: Hold) -> Holder:

@@ -86,7 +86,8 @@ class _Unexpected:
     def note(self, source: str) -> str:
         """Return why an entry should not be there although the lock knows of its source."""
         if source in self._active:
-            return "it is detached, and should have no entry"
+            attached = "; if it was attached before it was locked: xplock lock --live"
+            return f"it is detached, and should have no entry{attached if keeps_stale_entries(self._crossplane) else ''}"
         successors = self._replacements.get(source, ())
         return f"replaced by {' and '.join(map(str, successors))}" if successors else ""
 

@@ -1,6 +1,6 @@
 """The lock: every package of the closure, pinned, with everything that rendering needs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from render.moves import Consent, Strategy
@@ -74,6 +74,11 @@ class _Pinned:
     def version_tag(self) -> str | None:
         """The tag that semver constraints are checked against."""
         return self.tag if self.by_digest else self.version
+
+    @property
+    def cluster_reference(self) -> str:
+        """What its object says in spec.package."""
+        return f"{self.cluster_source}{'@' if self.by_digest else ':'}{self.version}"
 
     @property
     def cluster_source(self) -> Source:
@@ -163,11 +168,12 @@ class Lock:
 
     def in_order(self) -> list[LockedPackage]:
         """Return the active packages sorted by the text of their source, as in the file."""
-        return _sorted(self.packages)
+        return _sorted(self.packages.values())
 
     def installed(self) -> list[LockedPackage]:
         """Return everything that is rendered, sorted by the text of its source."""
-        return _sorted({**self.deactivated, **self.packages})
+        # Not by their sources: what is switched off may go by one that another package is fetched from.
+        return _sorted([*self.deactivated.values(), *self.packages.values()])
 
     def replacements(self) -> dict[Source, tuple[Source, ...]]:
         """Return every source that was replaced, with those that took its place."""
@@ -198,5 +204,5 @@ def spec_of(fields: Mapping[str, object]) -> Mapping[str, object]:
     return spec if isinstance(spec, dict) else {}
 
 
-def _sorted(packages: Mapping[Source, LockedPackage]) -> list[LockedPackage]:
-    return sorted(packages.values(), key=lambda package: (str(package.source), str(package.cluster_source)))
+def _sorted(packages: Iterable[LockedPackage]) -> list[LockedPackage]:
+    return sorted(packages, key=lambda package: (str(package.source), str(package.cluster_source)))

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from render.errors import Unsatisfiable
 from render.lock.model import LockedPackage, Provided
+from render.lock.pairing import known_as
 from render.moves import Move, format_moves
 from render.names import object_name
 from render.references import Source
@@ -83,7 +84,10 @@ def _check_others(
         if other is not None:
             raise NameTaken(
                 f"two packages would be one {chosen.kind} named {names[source]}",
-                why=[wanted_by(resolution, source), f"{other.source} {other.version} has it{_where(other)}"],
+                why=[
+                    wanted_by(resolution, source),
+                    f"{known_as(other)} {other.version} has it{_where(other)}",
+                ],
                 next=_ways_out(other, source),
             )
 
@@ -92,6 +96,9 @@ def _ways_out(other: LockedPackage | Provided, source: Source) -> list[str]:
     own = "give the new one a name of its own in a manifest"
     if isinstance(other, Provided):
         return [f"if both are needed, {own}; if not, make {other.folder} provide the one that is"]
+    if source == other.source:
+        # An alias that was switched off, whose object the cluster knows by another source.
+        return [f"let go of the old one first: xplock retire {other.cluster_source}", f"or {own}"]
     if source in other.replaced_by:
         free = f"name the new one {object_name(source)}" if object_name(source) != other.object_name else own
         return [f"the old one keeps its object, switched off; {free}"]

@@ -18,6 +18,9 @@ from render.moves import Move, add_moves, follow_moves
 from render.references import Source
 from render.resolve.model import Candidate
 from render.settings import SETTINGS_FILE
+from render.texts import first_lines
+
+_SHOWN = 20
 
 # The names of folders, and their locks.
 Named: TypeAlias = Sequence[tuple[str, Lock]]
@@ -137,7 +140,9 @@ def _read_lock(member: Member, limits: Limits) -> Lock:
     problems = check_closure(lock)
     if problems:
         raise StaleNeighbour(
-            f"{member.folder} is used, and its {LOCK_FILE} is out of date", why=problems, next=advice
+            f"{member.folder} is used, and its {LOCK_FILE} is out of date",
+            why=first_lines(problems, _SHOWN),
+            next=advice,
         )
     return lock
 

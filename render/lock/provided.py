@@ -11,8 +11,9 @@ from render.moves import Move
 from render.packages import Kind
 from render.references import Source
 from render.roots import Root
+from render.texts import first_lines
 
-_SHOWN = 5
+_SHOWN, _SHOWN_PROBLEMS = 5, 20
 
 
 class BelongsElsewhere(Unsatisfiable):
@@ -67,7 +68,7 @@ def require_provided(lock: Lock, around: Neighbours) -> None:
     if problems:
         raise LosesProvided(
             "packages that are leaving would lose what they need",
-            why=problems,
+            why=first_lines(problems, _SHOWN_PROBLEMS),
             next=["retire them first: xplock retire", "or have what they need in a folder that is used"],
         )
 
@@ -105,11 +106,11 @@ def _refuse_roots(roots: Iterable[Root], around: Neighbours) -> None:
             move = moved[root.source]
             lines.append(f"{asked}; {move.place} has {' and '.join(map(str, move.targets))} in its place")
     if lines:
-        more = [f"and {len(lines) - _SHOWN:,} more like these"] if len(lines) > _SHOWN else []
+        shown = first_lines(lines, _SHOWN)
         raise BelongsElsewhere(
             f"{'a package is' if len(lines) == 1 else f'{len(lines):,} packages are'} asked for here, "
-            "and a folder that is used provides it",
-            why=[*lines[:_SHOWN], *more, "two objects for one source stop every package in the cluster"],
+            "and provided by a folder that is used",
+            why=[*shown, "two objects for one source stop every package in the cluster"],
             next="drop one of them: without the one here, the other one serves whatever needs it",
         )
 

@@ -10,6 +10,7 @@ from render.lock.model import Lock, LockedPackage, State
 from render.lock.pairing import known_as
 from render.lock.update import UnknownPackage, find_known
 from render.references import Source
+from render.texts import first_lines
 
 _SHOWN = 50
 _SHOWN_NAMES = 3
@@ -82,10 +83,9 @@ def check_named(named: Sequence[Named], holders: Holders, folders: Sequence[Lock
     why, ways = sorted({one.why for one in reasons}), sorted({one.way_out for one in reasons} - {""})
     if any(not reason.way_out for reason in reasons):
         ways += retire_advice("let go of all of them", _together(named, holders), folders)
-    hidden = len(why) - _SHOWN
     raise StillNeeded(
         f"{list_packages(reason.package for reason in reasons)} cannot be let go of yet",
-        why=[*why[:_SHOWN], *([f"… and {hidden:,} more"] if hidden > 0 else [])],
+        why=first_lines(why, _SHOWN),
         next=ways,
     )
 
@@ -205,6 +205,11 @@ def _reason(one: Named, holder: Holder) -> _Reason:
                 f"the cluster's Lock still names {package} for {other}{elsewhere}, "
                 "and Crossplane would install it again"
             )
+        case Hold.IN_PLACE:
+            why = (
+                f"the cluster's Lock still has an entry of {other}{elsewhere}, "
+                f"and Crossplane would install what that names in the place of {package}"
+            )
         case Hold.DEPENDS:
             why = f"{other}{elsewhere} needs {package}"
     return _Reason(one.package, why, _way_out(holder))
@@ -214,7 +219,7 @@ def _way_out(holder: Holder) -> str:
     package = holder.package
     if package.state is not State.WANTED:
         return ""
-    if holder.hold is Hold.STALE:
+    if holder.is_stale:
         return (
             f"another version of {package.source} clears its stale entry: xplock lock -P {package.source}; "
             "retire after every cluster has synced that"

@@ -13,6 +13,7 @@ from render.references import Source
 from render.resolve.model import Catalog, Chosen
 from render.resolve.owners import OWNED_KINDS, owned_objects
 from render.settings import SETTINGS_FILE
+from render.texts import first_names
 
 _SHOWN = 3
 # Of these a lock knows only the number: their names say nothing of a group.
@@ -60,10 +61,9 @@ def _compare(rivals: Sequence[Chosen], package: LockedPackage, found: Package, f
         if not shared:
             continue
         names = sorted(f"{kind} {name}" for _, kind, name in shared)
-        more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
         raise RivalPackages(
             f"{chosen.source} would install what {package.source} in {folder} installs",
-            why=f"both bring {', '.join(names[:_SHOWN])}{more}, and a cluster has each of them once",
+            why=f"both bring {first_names(names, _SHOWN)}, and a cluster has each of them once",
             next=[
                 f"if {package.source} is its successor, drop it here, and say so in {SETTINGS_FILE}:",
                 *format_moves([Move(chosen.source, (package.source,))]),

@@ -10,6 +10,7 @@ from render.errors import Unsatisfiable
 from render.lock.cluster import Members, find_clusters, find_used
 from render.lock.model import Lock
 from render.settings import SETTINGS_FILE
+from render.texts import first_lines
 
 _SHOWN = 5
 
@@ -55,8 +56,7 @@ def package_names(lock: Lock) -> set[str]:
 
 def shown_names(names: Sequence[str]) -> list[str]:
     """Return a line for each of the first names, and one for the rest."""
-    more = len(names) - _SHOWN
-    return [*names[:_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
+    return first_lines(names, _SHOWN)
 
 
 def advise_sharing(paths: Sequence[Path], members: Members) -> list[str]:

@@ -9,6 +9,9 @@ from render.limits import Limits
 from render.lock.closure import check_closure
 from render.lock.file import read_lock
 from render.lock.model import Lock
+from render.texts import first_lines
+
+_SHOWN = 20
 
 
 class MissingLock(Differs):
@@ -27,7 +30,9 @@ class StaleLock(Differs):
 
     def __init__(self, place: str, why: list[str]) -> None:
         super().__init__(
-            f"{place} is out of date", why=why, next="run `xplock lock` and commit what it writes"
+            f"{place} is out of date",
+            why=first_lines(why, _SHOWN),
+            next="run `xplock lock` and commit what it writes",
         )
 
 
@@ -50,7 +55,7 @@ def compare_inputs(lock: Lock, record: Mapping[str, str]) -> list[str]:
 
 
 def require_fresh(lock: Lock, record: Mapping[str, str], *, place: str) -> None:
-    """Refuse a lock that is stale, with every reason."""
+    """Refuse a lock that is stale, with the reasons."""
     why = compare_inputs(lock, record) + check_closure(lock)
     if why:
         raise StaleLock(place, why)

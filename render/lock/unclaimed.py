@@ -44,8 +44,8 @@ def _tell(package: LockedPackage) -> list[str]:
     if not package.unclaimed:
         return []
     return [
-        f"{package.cluster_source} is off, and {format_counts(package.unclaimed)} of its objects are in none of "
-        f"{', '.join(map(str, package.replaced_by))}: when it is retired they are deleted, with every resource of such a kind"
+        f"{package.cluster_source} is off, and {' and '.join(map(str, package.replaced_by))} took over all but "
+        f"{format_counts(package.unclaimed)}: what is left goes when it is retired, with every resource of such a kind"
     ]
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from render.errors import InvalidInput
+from render.lock.model import spec_of
 from render.manifests.identities import PACKAGE_GROUP, Identity, identify
 from render.packages import Kind
+from render.texts import first_lines
 
 _PIN = "ImageConfig"
 _FIELDS: Mapping[str, Sequence[str]] = {
@@ -26,11 +28,9 @@ class BrokenByOverlay(InvalidInput):
     """An overlay that renames, drops, repoints or adds a package, or a pin."""
 
     def __init__(self, overlay: Path, problems: Sequence[str]) -> None:
-        hidden = len(problems) - _SHOWN
-        more = [f"… and {hidden:,} more"] if hidden > 0 else []
         super().__init__(
             f"the overlay in {overlay} changes what is locked",
-            why=[*problems[:_SHOWN], *more],
+            why=first_lines(problems, _SHOWN),
             next="change what the folder asks for, and leave names, packages and pins out of the overlay",
         )
 
@@ -49,8 +49,8 @@ def _find_changes(before: Sequence[_Object], after: Sequence[_Object]) -> Iterat
         if place not in found:
             yield f"{_shown(place)} is gone, or has another name"
             continue
-        for field in (*_FIELDS[place[1]], *([_ONCE_SAID] if _ONCE_SAID in _spec(value) else [])):
-            old, new = _spec(value).get(field), _spec(found[place]).get(field)
+        for field in (*_FIELDS[place[1]], *([_ONCE_SAID] if _ONCE_SAID in spec_of(value) else [])):
+            old, new = spec_of(value).get(field), spec_of(found[place]).get(field)
             if old != new:
                 yield f"{_shown(place)}: spec.{field} is {new}, and was {old}"
 
@@ -76,12 +76,7 @@ def _find_doubles(after: Sequence[_Object]) -> Iterator[str]:
 def _is_fixed(value: _Object) -> bool:
     group, kind, *_ = identify(value)
     # An ImageConfig that rewrites nothing, a pull secret for instance, says nothing about bytes.
-    return group == PACKAGE_GROUP and kind in _FIELDS and (kind != _PIN or "rewriteImage" in _spec(value))
-
-
-def _spec(value: _Object) -> _Object:
-    spec = value.get("spec")
-    return spec if isinstance(spec, Mapping) else {}
+    return group == PACKAGE_GROUP and kind in _FIELDS and (kind != _PIN or "rewriteImage" in spec_of(value))
 
 
 def _shown(place: Identity) -> str:

@@ -7,6 +7,7 @@ from render.errors import Differs, InvalidInput
 from render.lock.format import PACKAGE_API
 from render.lock.model import LockedPackage
 from render.manifests.guards import find_guards
+from render.texts import first_names
 
 _GROUP = PACKAGE_API.partition("/")[0]
 _SHOWN = 5
@@ -73,8 +74,7 @@ def _named(package: LockedPackage) -> str:
 
 def _described(live: Sequence[Mapping[str, Any]]) -> str:
     names = [f"{value.get('kind')} {_mapping(value, 'metadata').get('name')}" for value in live]
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more if names else "none"
+    return first_names(names, _SHOWN) or "none"
 
 
 def _mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:

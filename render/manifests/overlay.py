@@ -1,8 +1,6 @@
 """The rendered set through a kustomization of the user's: built in a copy, and checked when it comes back."""
 
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,9 @@ from render.limits import Limits
 from render.manifests.copying import copy_folder
 from render.manifests.fixed import check_fixed
 from render.manifests.identities import identify
+from render.manifests.passed import refuse_locks
 from render.manifests.text import format_yaml
+from render.scratch import scratch_folder, writing
 from render.values import replace
 from render.yaml_text import format_document
 
@@ -54,15 +54,18 @@ def apply_overlay(
 ) -> list[dict[str, Any]]:
     """Return what an overlay makes of the objects, in their order, and behind them what it adds."""
     _check_overlay(overlay, project, limits)
-    with _scratch_folder(overlay) as scratch:
-        _write_rendered(scratch / _RENDERED, objects)
+    what_for = f"a copy of the overlay in {overlay}"
+    with scratch_folder(what_for) as scratch:
         copy = scratch / "overlay"
-        copy_folder(overlay, copy, limits)
-        _add_rendered(copy, limits)
+        with writing(what_for):
+            _write_rendered(scratch / _RENDERED, objects)
+            copy_folder(overlay, copy, limits)
+            _add_rendered(copy, limits)
         output = _build(copy, overlay, limits, environ)
     rules = file_rules(replace(limits, file_bytes=limits.kustomize_bytes))
     made = parse_documents(output, rules)
     check_fixed(objects, made, overlay)
+    refuse_locks(made, str(overlay))
     return _in_order(objects, made)
 
 
@@ -75,20 +78,6 @@ def _check_overlay(overlay: Path, project: Path, limits: Limits) -> None:
     problems = check_kustomizations(overlay, limits, alone=True)
     if problems:
         raise InvalidInputs(overlay, problems)
-
-
-@contextmanager
-def _scratch_folder(overlay: Path) -> Iterator[Path]:
-    try:
-        folder = tempfile.TemporaryDirectory(prefix="xplock-")
-    except OSError as error:
-        raise RenderError(
-            f"the overlay in {overlay} cannot be built",
-            why=f"there is no place for its copy: {(error.strerror or '').lower()}",
-            next="set TMPDIR to a folder that can be written to",
-        ) from None
-    with folder as name:
-        yield Path(name).resolve()
 
 
 def _write_rendered(folder: Path, objects: Sequence[Mapping[str, Any]]) -> None:

@@ -9,6 +9,7 @@ from render.lock.model import LockedPackage
 from render.manifests.annotations import set_wave
 from render.manifests.guards import add_guards, remove_guards
 from render.references import is_admitted
+from render.texts import first_lines, first_names
 
 REQUIRED_BY = "xplock.dev/required-by"
 
@@ -21,11 +22,9 @@ class UnadmittedPackages(InvalidInput):
     """Packages that the API server would refuse by the form of their reference."""
 
     def __init__(self, references: Sequence[str]) -> None:
-        hidden = len(references) - _SHOWN_REFERENCES
-        more = [f"… and {hidden:,} more"] if hidden > 0 else []
         super().__init__(
             "the API server admits no package of a registry whose name has no dot",
-            why=[*references[:_SHOWN_REFERENCES], *more],
+            why=first_lines(references, _SHOWN_REFERENCES),
             next=[
                 "ask for it under a registry name with a dot, such as registry.example,",
                 "and add an ImageConfig that rewrites this name to the registry",
@@ -38,7 +37,7 @@ def render_package(package: LockedPackage, *, wave: str | None, guarded: bool) -
     added, own = _part(package.overrides, "metadata"), _part(package.fields, "metadata")
     annotations = {**_part(added, "annotations"), **_part(own, "annotations")}
     if package.required_by:
-        annotations[REQUIRED_BY] = _format_dependants(package.required_by)
+        annotations[REQUIRED_BY] = first_names(sorted(package.required_by), _SHOWN_DEPENDANTS)
     set_wave(annotations, wave)
     if guarded:
         add_guards(annotations)
@@ -72,17 +71,7 @@ def _render_spec(package: LockedPackage) -> dict[str, Any]:
     given.pop("package", None)
     if package.detached:
         given["skipDependencyResolution"] = True
-    return {"package": _format_reference(package), **_sorted(given)}
-
-
-def _format_reference(package: LockedPackage) -> str:
-    return f"{package.cluster_source}{'@' if package.by_digest else ':'}{package.version}"
-
-
-def _format_dependants(dependants: Sequence[str]) -> str:
-    hidden = len(dependants) - _SHOWN_DEPENDANTS
-    more = f" and {hidden:,} more" if hidden > 0 else ""
-    return ", ".join(sorted(dependants)[:_SHOWN_DEPENDANTS]) + more
+    return {"package": package.cluster_reference, **_sorted(given)}
 
 
 def _part(fields: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -16,11 +16,11 @@ _KIND_MAY_BE_MISSING = "SkipDryRunOnMissingResource=true"
 class PassedLock(InvalidInput):
     """A Lock among the objects to apply."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, place: str) -> None:
         super().__init__(
-            f"the folder holds a {kind} to apply, and that is never applied",
+            f"{place} holds a {kind} to apply, and that is never applied",
             why="Crossplane writes the Lock of a cluster; one from outside would make it forget what is installed",
-            next=f"move the file with the {kind} out of the folder, or out of the kustomization's resources",
+            next=f"move the file with the {kind} out of {place}, or out of the kustomization's resources",
         )
 
 
@@ -39,9 +39,14 @@ def render_other(value: Mapping[str, Any], groups: Collection[str], wave: str | 
     return annotate(value, wave, (_KIND_MAY_BE_MISSING,)) if group_of(value) in groups else dict(value)
 
 
-def refuse_locks(passed: Iterable[Mapping[str, Any]]) -> None:
-    """Refuse the Lock of a cluster, and our own."""
+def refuse_locks(passed: Iterable[Mapping[str, Any]], place: str = "the folder") -> None:
+    """Refuse the Lock of a cluster, and our own; the place is where the objects come from."""
     for value in passed:
-        group, kind = group_of(value), str(value.get("kind"))
-        if (group, kind) in ((PACKAGE_GROUP, "Lock"), ("xplock.dev", "LockDetails")):
-            raise PassedLock(kind)
+        kind = str(value.get("kind"))
+        if is_lock(group_of(value), kind):
+            raise PassedLock(kind, place)
+
+
+def is_lock(group: str, kind: str) -> bool:
+    """Tell whether a kind is that of a document in a lock."""
+    return (group, kind) in ((PACKAGE_GROUP, "Lock"), ("xplock.dev", "LockDetails"))

@@ -12,6 +12,7 @@ from render.manifests.waves import EARLY
 from render.names import dns_label
 from render.references import Digest, Source
 from render.rewrites import Rewrite
+from render.texts import first_lines
 from render.values import dataclass
 
 IMAGE_CONFIG = ("pkg.crossplane.io/v1beta1", "ImageConfig")
@@ -46,10 +47,9 @@ class ContestedPins(InvalidInput):
             f"{rewrite.place} rewrites {rewrite.prefix} to {rewrite.replacement}, its pin to {pin.target}"
             for rewrite, pin in contests
         ]
-        hidden = len(lines) - _SHOWN
         super().__init__(
             "a rewrite and a pin have the same prefix, and Crossplane takes either",
-            why=[*lines[:_SHOWN], *([f"… and {hidden:,} more"] if hidden > 0 else [])],
+            why=first_lines(lines, _SHOWN),
             next=[
                 "shorten the prefix of the rewrite so that it ends in front of the tag, or remove it",
                 "or ask for the package by its digest, which needs no pin",

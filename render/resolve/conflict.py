@@ -8,6 +8,7 @@ from render.references import Source
 from render.resolve.candidates import ANYTHING, Universe
 from render.resolve.model import Candidate, Edge
 from render.resolve.solver import Fact, Incompatibility
+from render.texts import first_lines, first_names
 
 _SHOWN_VERSIONS = 6
 _SHOWN_LINES = 8
@@ -65,8 +66,7 @@ def explain(
         *(fact.problem for fact in facts if fact.problem),
         *_accepted(others),
     ]
-    hidden = len(why) - _SHOWN_LINES
-    lines = [*why[:_SHOWN_LINES], *([f"… and {hidden} more reasons"] if hidden > 0 else [])]
+    lines = first_lines(why, _SHOWN_LINES)
     if there.problem:
         return MissingPackage(
             f"{target} is needed and cannot be had", why=lines, next=_advice(about, suggestions)
@@ -114,7 +114,7 @@ def _accepted(facts: Sequence[Fact]) -> Iterator[str]:
         else:
             tried = [fact.candidate for fact in members if fact.candidate]
             versions = [str(candidate) for candidate in sorted(tried, key=_rank, reverse=True)]
-            yield f"{dependant} {_some(versions)} accepts {source} {request}{_place(members[0])}"
+            yield f"{dependant} {first_names(versions, _SHOWN_VERSIONS)} accepts {source} {request}{_place(members[0])}"
 
 
 def _place(fact: Fact) -> str:
@@ -131,7 +131,9 @@ def _existing(there: Universe) -> str:
     if there.provider:
         return f"{there.provider} provides {there.candidates[0]}"
     versions = [candidate.version.text for candidate in reversed(there.candidates) if candidate.version]
-    return f"it has {_some(versions)}" if versions else "it has no version that could be installed"
+    if not versions:
+        return "it has no version that could be installed"
+    return f"it has {first_names(versions, _SHOWN_VERSIONS)}"
 
 
 def _untagged(about: Sequence[Fact], there: Universe) -> Iterator[str]:
@@ -144,11 +146,6 @@ def _untagged(about: Sequence[Fact], there: Universe) -> Iterator[str]:
 
 def _rank(candidate: Candidate) -> tuple[bool, object]:
     return (True, candidate.version.rank) if candidate.version else (False, str(candidate))
-
-
-def _some(versions: Sequence[str]) -> str:
-    more = len(versions) - _SHOWN_VERSIONS
-    return ", ".join(versions[:_SHOWN_VERSIONS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _advice(about: Sequence[Fact], suggestions: Sequence[Suggestion], provider: str = "") -> list[str]:

@@ -17,6 +17,7 @@ from render.resolve.suggestions import (
     suggest_family_moves,
     suggest_moves,
 )
+from render.texts import first_lines, first_names
 
 # Kinds that a cluster has once, whoever brings them. A managed resource definition becomes the CRD of its name.
 _OWNED = {
@@ -73,15 +74,13 @@ def _identity(item: PackagedObject) -> tuple[str, str, str]:
 def _shared(
     resolution: Resolution, shared: Mapping[tuple[Source, ...], list[str]], installed: Collection[Source]
 ) -> SharedObjects:
-    shown = list(shared)[:_SHOWN]
-    involved = sorted({source for group in shown for source in group})
+    involved = sorted({source for group in list(shared)[:_SHOWN] for source in group})
     moves = suggest_moves(resolution, [*shared, *_derived_namesakes(resolution)])
     offer = format_offer(resolution, moves, installed, IF_SUCCESSOR)
     return SharedObjects(
         f"{len(set(chain(*shared))):,} packages bring the same objects",
         why=[
-            *(f"{' and '.join(map(str, group))} install {_first(sorted(shared[group]))}" for group in shown),
-            *([f"… and {len(shared) - _SHOWN:,} more like these"] if len(shared) > _SHOWN else []),
+            *first_lines([_describe(group, names) for group, names in shared.items()], _SHOWN),
             *(wanted_by(resolution, source) for source in involved),
         ],
         next=offer or "use versions of them that do not, or drop one of them",
@@ -95,9 +94,8 @@ def _derived_namesakes(resolution: Resolution) -> Iterable[Sequence[Source]]:
     return namesakes(resolution, names).values()
 
 
-def _first(objects: Sequence[str]) -> str:
-    more = f" and {len(objects) - _SHOWN:,} more" if len(objects) > _SHOWN else ""
-    return ", ".join(objects[:_SHOWN]) + more
+def _describe(sources: Iterable[Source], objects: Iterable[str]) -> str:
+    return f"{' and '.join(map(str, sources))} install {first_names(sorted(objects), _SHOWN)}"
 
 
 def wanted_by(resolution: Resolution, source: Source) -> str:

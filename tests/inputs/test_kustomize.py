@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from render.errors import RenderError
-from render.inputs.kustomizations import check_kustomizations
+from render.inputs.kustomizations import check_kustomizations, read_paths
 from render.inputs.kustomize import KustomizeFailed, KustomizeMissing, KustomizeSlow, build_kustomization
 from render.inputs.problems import InvalidInputs
 from render.inputs.projects import Inputs, read_inputs
@@ -140,6 +140,18 @@ def test_a_remote_base_is_refused_before_anything_runs(key: str, entry: str, tmp
     (problem,) = caught.value.problems
     assert problem.startswith(f"kustomization.yaml: {key}[0]: ")
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["resources: [{}]", "crds: [{}]", "patches: [{{path: {}}}]", "generators: [{}]"]
+)
+def test_a_null_character_is_no_part_of_a_path(text: str, tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text(text.format('"a\\0b"'))
+
+    [problem] = check_kustomizations(tmp_path, Limits())
+
+    assert problem.endswith("'a\\x00b' is no path")
+    assert read_paths(tmp_path / "kustomization.yaml", Limits()) == []
 
 
 def test_a_local_folder_does_not_hide_a_remote_one(tmp_path: Path) -> None:
@@ -300,6 +312,23 @@ def test_a_failure_is_the_same_text_every_time_and_shows_no_secret(tmp_path: Pat
     assert canary not in fail()
 
 
+def test_folders_are_told_as_they_are_seen_from_the_project(tmp_path: Path) -> None:
+    folder = write(tmp_path / "tree/clusters/shop", "{}")
+    above = f"'{tmp_path}/tree/base/x', {tmp_path}/tree: {tmp_path}/tree/clusters/shopping (in {folder})"
+    others = f"{tmp_path}/trees not{tmp_path}/tree /usr/bin"
+    environ = tool(
+        tmp_path / "bin", f'echo "{above}" >&2; echo "{others} $HOME/.config in $TMPDIR" >&2; exit 3'
+    )
+
+    with pytest.raises(KustomizeFailed) as caught:
+        build_kustomization(folder, Limits(), environ)
+
+    assert caught.value.why == (
+        "'../../base/x', ../..: ../shopping (in .)",
+        f"../../../trees not{tmp_path}/tree /usr/bin ~/.config in ~",
+    )
+
+
 def test_a_tool_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     environ = tool(tmp_path / "bin", f"/bin/sleep 60 & echo $! > {pid_file}; wait")
@@ -418,3 +447,13 @@ def _within(seconds: float, holds: Callable[[], bool]) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def test_the_home_that_kustomize_was_given_is_not_told(tmp_path: Path) -> None:
+    folder = write(tmp_path / "shop", "resources: []\n")
+    says = tool(tmp_path / "bin", 'echo "cannot write $HOME/cache in $HOME" >&2; exit 1')
+
+    with pytest.raises(KustomizeFailed) as caught:
+        build_kustomization(folder, Limits(), says)
+
+    assert caught.value.why == ("cannot write ~/cache in ~",)

@@ -194,7 +194,7 @@ def test_a_range_may_be_a_digest(tmp_path: Path) -> None:
         ("families: loose", "families", "expected follow or free, found 'loose'"),
         ("partialDependencies: maybe", "partialDependencies", "expected complete or refuse"),
         ("layouts: no", "layouts", "expected a list, found true or false"),
-        ("layouts: [{prefix: a.b, folder: nowhere}]", "layouts[0].folder", "'nowhere' is not a folder"),
+        (r'layouts: [{prefix: a.b, folder: "a\0b"}]', "layouts[0].folder", "is no path"),
         ("layouts: [{prefix: 'https://a.b', folder: .}]", "layouts[0].prefix", "is neither a source nor"),
         (
             "layouts: [{prefix: a.b, folder: .}, {prefix: a.b/, folder: .}]",
@@ -243,7 +243,7 @@ def test_a_file_is_no_overlay(tmp_path: Path) -> None:
 
 def test_all_problems_come_at_once(tmp_path: Path) -> None:
     problems = problems_of(
-        "colour: red\nfamilies: 1\nroots: [{}, {package: x}]\nlayouts: [{prefix: x, folder: nowhere}]\n"
+        'colour: red\nfamilies: 1\nroots: [{}, {package: x}]\nlayouts: [{prefix: x, folder: "a\\0b"}]\n'
         "overrides: [{prefix: x, historyLimit: -1}]\nguard: 1",
         tmp_path,
     )

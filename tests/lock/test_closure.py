@@ -290,6 +290,16 @@ def test_a_stale_lock_tells_every_reason_and_the_command() -> None:
     assert "xplock lock" in caught.value.next[0]
 
 
+def test_of_many_reasons_the_first_are_shown() -> None:
+    record = {f"root {number:04}": digest("a") for number in range(3_000)}
+
+    with pytest.raises(StaleLock) as caught:
+        require_fresh(chain(), record, place="crossplane.lock.yaml")
+
+    assert caught.value.why[0] == "root 0000 was added"
+    assert caught.value.why[20:] == ("… and 2,980 more",)
+
+
 def test_a_fresh_lock_is_accepted() -> None:
     require_fresh(chain(), {}, place="crossplane.lock.yaml")
 

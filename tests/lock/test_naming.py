@@ -127,6 +127,25 @@ def test_what_takes_the_place_of_a_package_that_is_switched_off_cannot_have_its_
     assert caught.value.next == ("the old one keeps its object, switched off; name the new one acme-new",)
 
 
+def test_what_was_behind_an_alias_that_is_switched_off_waits_until_its_object_is_gone() -> None:
+    away = "xpkg.example.com/acme/tool"
+    versions: Packages = {f"{name} v1.0.0": {} for name in ("tool", away, "other")}
+    kinds = dict.fromkeys(("tool", away, "other"), Kind.PROVIDER)
+    story = Story(FakeCatalog(versions, kinds=kinds))
+    story.lock("tool")
+    story.lock(away, moves=(move("tool", away, strategy="alias"),))
+    story.lock("other", moves=(move("tool", "other"), move(away, "other")))
+
+    with pytest.raises(NameTaken) as caught:
+        story.lock(away, moves=(move("other", away),))
+
+    assert caught.value.why[1] == f"{named('tool')} v1.0.0 has it already"
+    assert caught.value.next == (
+        f"let go of the old one first: xplock retire {named('tool')}",
+        "or give the new one a name of its own in a manifest",
+    )
+
+
 def test_three_packages_of_one_name_become_one() -> None:
     names = [f"{host}.example/acme/base" for host in "abc"]
     catalog = FakeCatalog(

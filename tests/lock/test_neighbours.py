@@ -128,6 +128,16 @@ def test_a_used_lock_that_contradicts_itself_is_out_of_date(tmp_path: Path) -> N
     assert caught.value.why == (f"{source('base')} v1.0.0 accepts >=v2 of {source('net')}; locked is v1.0.0",)
 
 
+def test_of_many_contradictions_in_a_used_lock_the_first_are_shown(tmp_path: Path) -> None:
+    needy = [package(f"app{number} v1.0.0", "net >=v2") for number in range(30)]
+    folder(tmp_path / "platform", locked=lock([*needy, package("net v1.0.0")]))
+
+    with pytest.raises(StaleNeighbour) as caught:
+        read(folder(tmp_path / "app", "../platform"))
+
+    assert caught.value.why[20:] == ("… and 10 more",)
+
+
 def test_folders_that_use_each_other_are_shown_in_their_circle(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -322,7 +322,7 @@ def test_thousands_of_faults_are_counted_rather_than_listed() -> None:
         parse(broken)
 
     assert len(caught.value.why) == 51
-    assert caught.value.why[-1] == "and 1,950 problems more"
+    assert caught.value.why[-1] == "… and 1,950 more"
 
 
 def test_one_source_twice_is_refused_in_both_documents() -> None:

@@ -45,6 +45,20 @@ CATALOG = FakeCatalog(
 )
 
 
+# user needs tool, which has moved to another registry, where its object has the same name.
+AWAY = "xpkg.example.com/acme/tool"
+TOOLS = FakeCatalog(
+    {
+        "user v1.0.0": {"tool": "*"},
+        "tool v1.0.0": {},
+        f"{AWAY} v1.0.0": {},
+        "other v1.0.0": {},
+        "keep v1.0.0": {},
+    },
+    kinds=dict.fromkeys(("tool", AWAY, "other"), Kind.PROVIDER),
+)
+
+
 def folder(
     lock: Lock, name: str = ".", *, guard: bool = True, crossplane: Version | None = V2_3, **uses: str
 ) -> LockedFolder:
@@ -384,6 +398,51 @@ def test_an_upgrade_of_the_one_with_the_stale_entry_frees_the_package() -> None:
     made = retire(story.current, "old")
 
     assert shorts(made.released) == ["old"]
+
+
+def repointed() -> Story:
+    """A folder in which the tool that a stale entry names has moved, and its object is that of the new one."""
+    story = Story(TOOLS)
+    story.lock("user", "keep")
+    story.lock("user", "keep", moves=(move("tool", AWAY, strategy="repoint"),))
+    assert story.current.packages[named("user")].stale_entry == (str(named("tool")),)
+    return story
+
+
+def user_leaves() -> Lock:
+    return repointed().lock("keep", moves=())
+
+
+def test_what_stands_where_a_stale_entry_would_install_something_goes_one_sync_later() -> None:
+    lock = retire(user_leaves(), "user", AWAY).lock
+
+    second = retire(lock, "user", AWAY)
+    third = retire(second.lock, AWAY)
+
+    assert (shorts(second.dropped), shorts(second.waiting)) == (["user"], [AWAY])
+    assert shorts(third.dropped) == [AWAY]
+
+
+def test_from_crossplane_v2_4_on_nothing_stands_in_anybodys_place() -> None:
+    lock = retire(user_leaves(), "user", AWAY, crossplane=V2_4).lock
+
+    made = retire(lock, "user", AWAY, crossplane=V2_4)
+
+    assert (shorts(made.dropped), made.waiting) == ([AWAY, "user"], ())
+
+
+def test_what_stands_where_a_stale_entry_would_install_something_is_refused_alone() -> None:
+    story = repointed()
+    lock = story.lock("user", "keep", moves=(move("tool", "other"), move(AWAY, "other")))
+
+    with pytest.raises(StillNeeded) as caught:
+        retire(lock, AWAY)
+
+    assert caught.value.why == (
+        f"the cluster's Lock still has an entry of {named('user')} v1.0.0, "
+        f"and Crossplane would install what that names in the place of {AWAY} v1.0.0",
+    )
+    assert f"xplock lock -P {named('user')}" in caught.value.next[0]
 
 
 def test_a_package_that_was_wanted_for_a_dropped_one_alone_is_an_orphan_afterwards() -> None:

@@ -150,6 +150,15 @@ def test_an_alias_is_active_under_the_source_that_the_cluster_knows() -> None:
     )
 
 
+def test_an_alias_that_is_switched_off_may_go_by_the_source_that_another_package_is_fetched_from() -> None:
+    off = deactivated("new v1.0.0", "net", installed_as=source("old"), object_name="first")
+    back = package("old v1.1.0", installed_as=source("elsewhere"), object_name="second")
+
+    both = merged(Lock(deactivated={off.cluster_source: off}), one(back))
+
+    assert [item.object_name for item in both.installed()] == ["first", "second"]
+
+
 def test_two_names_of_what_is_switched_off_contradict_each_other() -> None:
     named = replace(OFF, object_name="my-old")
 

@@ -1,7 +1,7 @@
 """The rendered set through a kustomization: built by the real program, in a copy, and checked."""
 
 import os
-import tempfile
+import resource
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ from render.inputs.problems import InvalidInputs
 from render.limits import Limits
 from render.manifests.fixed import BrokenByOverlay
 from render.manifests.overlay import OverlayFailed, UnusableOverlay, apply_overlay
+from render.manifests.passed import PassedLock
+from render.scratch import NoPlace
 
 PIN = {
     "apiVersion": "pkg.crossplane.io/v1beta1",
@@ -53,7 +55,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where temporary folders are made; nothing may stay there, and nobody may hear of it."""
     folder = tmp_path / "scratch"
     folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
     return folder
 
 
@@ -160,6 +162,18 @@ def test_packages_and_pins_are_not_the_overlays_to_change(
 
     assert problem in raised.value.why
     assert raised.value.exit_code == 2
+    assert list(scratch.iterdir()) == []
+
+
+def test_an_overlay_adds_no_lock(project: Path, scratch: Path) -> None:
+    lock = "apiVersion: pkg.crossplane.io/v1beta1\nkind: Lock\nmetadata: {name: lock}\n"
+    folder = overlay(project, "resources: [lock.yaml]\n", {"lock.yaml": lock})
+
+    with pytest.raises(PassedLock) as raised:
+        apply(folder, project)
+
+    assert raised.value.what.startswith(f"{folder} holds a Lock to apply")
+    assert f"out of {folder}, " in raised.value.next[0]
     assert list(scratch.iterdir()) == []
 
 
@@ -335,6 +349,22 @@ def test_without_a_place_for_the_copy_it_says_so(project: Path, scratch: Path) -
 
     assert raised.value.exit_code == 1
     assert raised.value.next == ("set TMPDIR to a folder that can be written to",)
+
+
+def test_without_room_for_the_copy_it_says_so(project: Path, scratch: Path) -> None:
+    folder = overlay(project, "labels: []\n")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, hard))
+
+    try:
+        with pytest.raises(NoPlace) as raised:
+            apply(folder, project)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert raised.value.what == f"there is no place for a copy of the overlay in {folder}"
+    assert raised.value.why == ("file too large",)
+    assert list(scratch.iterdir()) == []
 
 
 def test_the_users_own_files_stay_as_they_are(project: Path) -> None:

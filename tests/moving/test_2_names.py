@@ -11,6 +11,7 @@ from rig.stories import Story, detached, move, objects_of, states, wish
 from render.cli.run import run
 from render.files import LOCK_FILE
 from render.lock.format import format_lock
+from render.lock.live import LiveLock, LivePackage
 from render.lock.naming import NameChanged
 from render.packages import Kind
 from render.pipeline import LockOptions
@@ -34,6 +35,12 @@ PACKAGES: Packages = {
 KINDS = dict.fromkeys(("old", "new", f"{AWAY}/old"), Kind.PROVIDER)
 REASON = f'  - "it needs {HOME}/base, whose object is named my-base"\n'
 EVERYTHING = LockOptions(upgrade_everything=True)
+MADE_BY_HAND = LiveLock(
+    (
+        LivePackage("my-old-0", str(named("old")), "v1.0.0"),
+        LivePackage("user-0", str(named("user")), "v1.0.0", (f"{named('old')} *",)),
+    )
+)
 BOTH = pytest.mark.parametrize("crossplane", ["v2.3.4", "v2.4.0"])
 
 
@@ -224,12 +231,9 @@ def test_from_v2_4_on_nothing_goes_stale() -> None:
 
 
 def held() -> Story:
-    """User is detached from old, which is called my-old, and has left its entry: as in a cluster that was adopted."""
+    """User is detached from old, which is called my-old, in a cluster where it was attached before it was locked."""
     told = story()
-    told.lock(called("old v1.0.0", "my-old"), "user v1.0.0")
-    packages = told.current.packages
-    entry = replace(packages[named("user")], stale_entry=(str(named("old")),))
-    told.current = replace(told.current, packages={**packages, named("user"): entry})
+    told.lock(called("old v1.0.0", "my-old"), "user v1.0.0", options=LockOptions(live=MADE_BY_HAND))
     return told
 
 

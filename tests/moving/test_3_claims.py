@@ -272,9 +272,9 @@ MEMBERS = ("fam-a", "fam-b")
 FAMILY: Packages = {
     "kin v1.0.0": {"fam-a": "*"},
     "head v1.0.0": {},
-    f"{AWAY}/head v1.0.0": {},
+    f"{AWAY}/head v1.1.0": {},
     **{f"{name} v1.0.0": {"head": "*"} for name in MEMBERS},
-    **{f"{AWAY}/{name} v1.0.0": {f"{AWAY}/head": "*"} for name in (*MEMBERS, "fam-c")},
+    **{f"{AWAY}/{name} v1.1.0": {f"{AWAY}/head": "*"} for name in (*MEMBERS, "fam-c")},
     **{f"xpkg.example.org/contrib/{name} v1.0.0": {} for name in (*MEMBERS, "head")},
 }
 RELATED = [key.split(" ")[0] for key in FAMILY if key != "kin v1.0.0"]

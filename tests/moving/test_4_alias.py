@@ -120,7 +120,7 @@ def test_verifying_asks_the_real_source(shop: Path, capsys: pytest.CaptureFixtur
     code = run(["verify", str(shop)])
 
     # The old source never had that tag.
-    assert (code, capsys.readouterr().out) == (0, f"{shop}: 2 of 2 packages are as they were locked\n")
+    assert (code, capsys.readouterr().out) == (0, f"{shop}: 2 of 2 packages as locked\n")
 
 
 def test_what_is_outdated_is_told_by_the_tags_of_the_real_source(

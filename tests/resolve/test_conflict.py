@@ -127,7 +127,7 @@ def test_many_reasons_are_cut_and_counted() -> None:
     error = failure(FakeCatalog({**many, **BASES}), root("app"))
 
     assert len(error.why) == 9
-    assert error.why[-1] == "… and 14 more reasons"
+    assert error.why[-1] == "… and 14 more"
 
 
 def test_a_repository_without_any_version_says_so() -> None:

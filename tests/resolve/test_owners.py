@@ -95,7 +95,7 @@ def test_all_that_collide_are_offered_and_the_first_are_shown() -> None:
     assert caught.value.what == "10 packages bring the same objects"
     assert caught.value.why[2:4] == (
         f"{named('new2')} and {named('old2')} install {CRD}2",
-        "… and 2 more like these",
+        "… and 2 more",
     )
     # Their versions are equal, so that the first is as good a guess as the other one.
     assert moves == {named(f"new{i}"): (named(f"old{i}"),) for i in range(5)}
