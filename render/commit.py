@@ -35,6 +35,7 @@ from render.git.repository import Repository
 from render.git.retrying import attempts, patiently
 from render.git.revisions import find_files
 from render.limits import Limits, format_amount, setting
+from render.texts import first_lines
 
 _SHOWN_PATHS = 5
 
@@ -43,10 +44,10 @@ class MovedOn(Differs):
     """A branch on which a lock, or what it was made from, is not what it is here."""
 
     def __init__(self, branch: str, paths: list[str], *, next: str) -> None:
-        more = [f"and {len(paths) - _SHOWN_PATHS} more"] if len(paths) > _SHOWN_PATHS else []
+        lines = [f"{path} is another one there" for path in paths]
         super().__init__(
             f"branch {branch} is not what the lock was made for",
-            why=[f"{path} is another one there" for path in paths[:_SHOWN_PATHS]] + more,
+            why=first_lines(lines, _SHOWN_PATHS),
             next=next,
         )
 
@@ -63,6 +64,21 @@ class LostRace(RenderError):
 
 
 @dataclass(frozen=True, slots=True)
+class Reads:
+    """What is read of a repository: the own files of folders, or everything but locks might be."""
+
+    # By their paths from the root: "", or "shop/".
+    folders: frozenset[str] = frozenset()
+    everything: bool = False
+
+    def has(self, path: str) -> bool:
+        """Tell whether a file may have been read."""
+        folder, _, name = path.rpartition("/")
+        own = (f"{folder}/" if folder else "") in self.folders
+        return own or (self.everything and name != LOCK_FILE)
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """Files that are committed together, by their paths from the root, and what they were made from."""
 
@@ -70,18 +86,11 @@ class Change:
     message: str
     author: Author | None = None
     sign: bool = False
-    # The folders, "" or "shop/", whose own files were read; or everything in the repository might have been.
-    inputs: frozenset[str] = frozenset()
-    reads_everything: bool = False
+    made_from: Reads = Reads()
 
-    def reads(self, path: str) -> bool:
+    def depends_on(self, path: str) -> bool:
         """Tell whether the files may have to be others if this one is another."""
-        folder, _, name = path.rpartition("/")
-        if path in self.files:
-            return False
-        return (f"{folder}/" if folder else "") in self.inputs or (
-            self.reads_everything and name != LOCK_FILE
-        )
+        return path not in self.files and self.made_from.has(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +150,18 @@ def commit_change(repository: Repository, change: Change, target: Target) -> Lan
 
 
 def push_change(
-    repository: Repository, change: Change, remote: Remote, start: str | None, *, hooks: bool = False
+    repository: Repository,
+    change: Change,
+    remote: Remote,
+    start: str | None,
+    *,
+    hooks: bool = False,
+    limit: str = "push_attempts",
 ) -> Landed:
     """Commit files on top of what a server has, and push that; no branch of this repository is moved."""
     blobs = _write_blobs(repository, change)
-    tip = start
-    for _ in attempts(repository, repository.limits.push_attempts):
+    tip, stuck = start, 0
+    for _ in attempts(repository, getattr(repository.limits, limit)):
         landed = _build(repository, change, tip, blobs)
         if not landed.new and tip != start:
             return landed
@@ -154,19 +169,21 @@ def push_change(
         if answer.taken:
             along = count_commits(repository, answer.before, landed.commit) if answer.before else 0
             return replace(landed, pushed=answer.moved, along=max(along - landed.new, 0))
-        there = fetch_tip(repository, remote)
-        if there in (None, tip) and not answer.race:
+        there = fetch_tip(repository, remote, known=tip)
+        stuck = stuck + 1 if there in (None, tip) else 0
+        # A lock file that a killed git left on the server stays, so a race is believed only so often.
+        if stuck and (not answer.race or stuck >= repository.limits.push_attempts):
             raise PushRefused(remote, answer.why)
         tip = there or tip
         _refuse_changes(repository, change, remote.branch, start, tip, blobs)
-    raise LostRace(remote.branch, "push_attempts", repository.limits)
+    raise LostRace(remote.branch, limit, repository.limits)
 
 
 def refuse_other_inputs(
     repository: Repository, change: Change, branch: str, here: str | None, there: str
 ) -> None:
     """Refuse a branch on which something else is asked for than here."""
-    other = sorted(path for path in changed_paths(repository, here, there) if change.reads(path))
+    other = sorted(path for path in changed_paths(repository, here, there) if change.depends_on(path))
     if other:
         raise MovedOn(branch, other, next="bring that branch up to date, or name a new one")
 
@@ -188,7 +205,7 @@ def _refuse_changes(
         # Somebody else came to the same answer.
         return
     changed = changed_paths(repository, base, tip)
-    paths = sorted(path for path in changed if path in other or change.reads(path))
+    paths = sorted(path for path in changed if path in other or change.depends_on(path))
     if paths:
         advice = "bring this clone up to date (git pull), then run `xplock lock` again"
         raise MovedOn(branch, paths, next=advice)

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 from render import __version__
 from render.digests import digest_value
-from render.git.repository import Repository
 from render.values import dataclass, field
 
 _VERSION, _INPUTS = "Xplock-Version", "Xplock-Inputs"
@@ -44,12 +43,8 @@ def parse_trailers(message: str) -> Trailers | None:
     return Trailers(versions[0], {record[2]: record[1] for record in records if record})
 
 
-def find_trailers(repository: Repository, tip: str, path: str) -> Trailers | None:
-    """Read them from the last commit that touched a lock, if that is one of ours and was made for it."""
-    commit = repository.run("rev-list", "--max-count=1", tip, "--", path).decode().strip()
-    if not commit:
-        return None
-    _, _, message = repository.run("cat-file", "commit", commit).decode(errors="replace").partition("\n\n")
+def find_trailers(message: str, path: str) -> Trailers | None:
+    """Read them from the message of the last commit that touched a lock, if that is ours and was made for it."""
     trailers = parse_trailers(message)
     # Where a shallow history was cut off, a commit seems to have touched everything.
     return trailers if trailers and path in trailers.inputs else None

@@ -1,11 +1,14 @@
 """Files → git without a work tree: compare-and-swap here and on a server, and nobody's work is lost."""
 
 import os
+import random
+import resource
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rig.repositories import (
@@ -30,7 +33,8 @@ from rig.repositories import (
 )
 from rig.server import Certificate, RecordingServer, make_certificate, redirect
 
-from render.commit import Change, LostRace, MovedOn, Target, commit_change, land, push_change
+from render.commit import Change, LostRace, MovedOn, Reads, Target, commit_change, land, push_change
+from render.deadline import Deadline, DeadlineExceeded
 from render.errors import RenderError
 from render.files import LOCK_FILE
 from render.git.branches import find_branch
@@ -40,9 +44,10 @@ from render.git.objects import changed_paths
 from render.git.remotes import Remote, fetch_tip, find_default_branch
 from render.git.repository import Repository
 from render.git.revisions import read_file
-from render.git.temporary import InvalidUrl, Token, check_url, open_server
-from render.limits import Limits
-from render.registry.deadline import Deadline, DeadlineExceeded
+from render.git.temporary import InvalidUrl, check_url, open_server
+from render.git.tokens import Token
+from render.limits import LimitExceeded, Limits
+from render.scratch import NoPlace
 
 KIM = Author("Kim", "kim@example.org")
 
@@ -50,7 +55,7 @@ KIM = Author("Kim", "kim@example.org")
 def change(text: bytes = TWO, path: str = SHOP) -> Change:
     """A lock that is to be committed, and the folder that it was made for."""
     folder = path.removesuffix(LOCK_FILE)
-    return Change({path: text}, "lock\n\nXplock-Version: 1\n", KIM, inputs=frozenset({folder}))
+    return Change({path: text}, "lock\n\nXplock-Version: 1\n", KIM, made_from=Reads(frozenset({folder})))
 
 
 def target(repository: Repository, branch: str = "main") -> Target:
@@ -324,6 +329,30 @@ def test_what_changed_between_two_commits_of_a_server_is_known(
     assert changed_paths(repository, None, new) == {"README", SHOP, "shop/xplock.yaml"}
 
 
+def test_what_is_here_is_not_sent_again_when_a_branch_moves_on(tmp_path: Path, server: Path) -> None:
+    other = clone(server, tmp_path / "other")
+    # Of a hundred objects and more git keeps what it was sent, whether it has some of them or not.
+    for i in range(150):
+        (other / f"{i}.bin").write_bytes(random.Random(i).randbytes(10_000))
+    save(other)
+    git(other, "push", "--quiet")
+    with open_server(f"file://{server}", "main", limits=Limits()) as (repository, remote):
+        old = fetch_tip(repository, remote, depth=100)
+        before = size_of(repository.root)
+        (other / "README").write_text("theirs\n")
+        save(other)
+        git(other, "push", "--quiet")
+
+        new = fetch_tip(repository, remote, known=old)
+
+        assert new not in (None, old)
+        assert size_of(repository.root) - before < 100_000
+
+
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 def test_whoever_pushes_first_stays_below(
     server: Path, reached: tuple[Repository, Remote], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -525,16 +554,55 @@ def test_a_server_that_is_slow_is_given_up_at_the_deadline(
     assert time.monotonic() - start < 30
 
 
+def trusting(server: Path, **limits: int) -> None:
+    """Meet a server with authorities besides the usual ones."""
+    with open_server(f"file://{server}", "main", limits=Limits(**limits), authorities=b"ours"):
+        pass
+
+
+def test_usual_authorities_that_cannot_be_read_are_told(
+    server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = SimpleNamespace(cafile=str(tmp_path), capath=None)
+    monkeypatch.setattr("ssl.get_default_verify_paths", lambda: usual)
+
+    with pytest.raises(
+        GitFailed, match="the usual certificate authorities cannot be read: it is not a plain"
+    ):
+        trusting(server)
+
+
+def test_usual_authorities_that_are_too_large_are_told(
+    server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "usual").write_text("usual")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "usual"))
+
+    with pytest.raises(LimitExceeded, match="XPLOCK_LIMIT_AUTHORITIES_BYTES"):
+        trusting(server, authorities_bytes=4)
+
+
+def test_without_room_for_authorities_it_says_so(server: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2, hard))
+
+    try:
+        with pytest.raises(NoPlace, match="there is no place for git's files"):
+            trusting(server)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 def test_projects_in_the_root_are_watched_without_what_is_below_them() -> None:
-    made = Change({LOCK_FILE: TWO}, "", inputs=frozenset({""}))
+    made = Change({LOCK_FILE: TWO}, "", made_from=Reads(frozenset({""})))
 
     assert [
-        path for path in ("xplock.yaml", LOCK_FILE, "src/main.py", f"eu/{LOCK_FILE}") if made.reads(path)
+        path for path in ("xplock.yaml", LOCK_FILE, "src/main.py", f"eu/{LOCK_FILE}") if made.depends_on(path)
     ] == ["xplock.yaml"]
 
 
 def test_with_a_kustomization_everything_but_locks_is_watched() -> None:
-    made = Change({SHOP: TWO}, "", inputs=frozenset({"shop/"}), reads_everything=True)
+    made = Change({SHOP: TWO}, "", made_from=Reads(frozenset({"shop/"}), everything=True))
 
     paths = ("base/provider.yaml", "shop/x.yaml", SHOP, f"eu/{LOCK_FILE}")
-    assert [path for path in paths if made.reads(path)] == ["base/provider.yaml", "shop/x.yaml"]
+    assert [path for path in paths if made.depends_on(path)] == ["base/provider.yaml", "shop/x.yaml"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from render.errors import RenderError
-from render.git.failures import GitFailed, NotARepository
+from render.git.failures import GitFailed, NotARepository, describe_failure
 from render.git.repository import Repository
 from render.git.revisions import UnknownRevision, has_at_head, read_at
 from render.limits import LimitExceeded, Limits
@@ -279,3 +279,17 @@ def test_a_git_that_does_not_listen_is_killed(
 
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_how_long_a_connection_took_to_fail_is_not_told() -> None:
+    said = "fatal: Failed to connect to there port 1 after {} ms: Couldn't connect\n"
+
+    told = {describe_failure("there", said.format(number)).why for number in (0, 17)}
+
+    assert told == {("Failed to connect to there port 1: Couldn't connect",)}
+
+
+def test_hints_about_gits_own_commands_are_left_out_whoever_gives_them() -> None:
+    said = "remote: error: cannot lock ref\nremote: hint: run 'git gc'\nhint: fetch first\nremote: \t hint: or not\n"
+
+    assert describe_failure("there", said).why == ("error: cannot lock ref",)

@@ -9,6 +9,7 @@ from render import __version__
 from render.cli.run import run
 from render.files import LOCK_FILE
 from render.git.repository import Repository
+from render.git.revisions import last_touch, read_message
 from render.trailers import Trailers, digest_inputs, find_trailers, format_trailers, parse_trailers
 
 DIGEST = "sha256:" + "a" * 64
@@ -75,22 +76,28 @@ def test_the_digest_of_a_record_depends_on_all_of_it_and_on_no_order() -> None:
     )
 
 
+def trailers_at(repository: Repository, tip: str, path: str) -> Trailers | None:
+    """Return what the last commit that touched a lock says about it."""
+    commit = last_touch(repository, tip, path)
+    return find_trailers(read_message(repository, commit), path) if commit else None
+
+
 def test_the_last_commit_that_touched_a_lock_is_asked(tmp_path: Path) -> None:
     root = shop(tmp_path)
     repository = Repository(root)
-    none = find_trailers(repository, git(root, "rev-parse", "HEAD"), SHOP)
+    none = trailers_at(repository, git(root, "rev-parse", "HEAD"), SHOP)
     (root / SHOP).write_bytes(TWO)
     run(["-q", "commit", str(root / "shop")])
     (root / "README").write_text("more\n")
     later = save(root)
 
-    ours = find_trailers(repository, later, SHOP)
+    ours = trailers_at(repository, later, SHOP)
     (root / SHOP).write_bytes(THREE)
-    theirs = find_trailers(repository, save(root), SHOP)
+    theirs = trailers_at(repository, save(root), SHOP)
 
     assert (none, theirs) == (None, None)
     assert ours == Trailers(__version__, {SHOP: digest_inputs({"setting roots": "sha256:" + "0" * 64})})
-    assert find_trailers(repository, later, "missing") is None
+    assert last_touch(repository, later, "missing") is None
 
 
 def test_a_commit_that_was_made_for_another_lock_tells_nothing(tmp_path: Path) -> None:
@@ -103,7 +110,7 @@ def test_a_commit_that_was_made_for_another_lock_tells_nothing(tmp_path: Path) -
     # Its only commit seems to have made every file.
     cut = Repository(clone(root, tmp_path / "cut", "--depth=1"))
 
-    other, own = find_trailers(cut, tip, SHOP), find_trailers(cut, tip, f"eu/{LOCK_FILE}")
+    other, own = trailers_at(cut, tip, SHOP), trailers_at(cut, tip, f"eu/{LOCK_FILE}")
 
     assert other is None
     assert own is not None

@@ -1,19 +1,16 @@
 """Branches: where they are, and moved only if they still are there."""
 
-import re
 from pathlib import Path
 
 from render.errors import InvalidInput
 from render.git.failures import GitFailed, RepositoryLocked
+from render.git.filters import filters_off
 from render.git.objects import GONE, Entries, Entry, put_into_index
-from render.git.repository import Place, Repository, read_configuration
+from render.git.repository import Place, Repository
 from render.git.revisions import find_files, resolve_commit
 
 _HEADS = "refs/heads/"
 _REFLOG = "xplock: commit the lock"
-_FILTER = re.compile(r"filter\.(.+)\.[a-z]+")
-_FILTER_KEYS = ("clean", "smudge", "process", "required")
-_NOTHING = "XPLOCK_NOTHING"
 # What git leaves in its folder while one of these is not finished.
 _UNFINISHED = {"MERGE_HEAD": "merge", "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert"}
 
@@ -117,16 +114,9 @@ def put_into_users_index(repository: Repository, old: str | None, entries: Entri
 def restore_users_index(repository: Repository, entries: Entries) -> None:
     """Put back what was there."""
     if entries:
-        options = _filters_off(repository)
-        put_into_index(repository, entries, options=options, environment={_NOTHING: ""})
-
-
-def _filters_off(repository: Repository) -> tuple[str, ...]:
-    """Return options without which git may run filters: it looks again at files changed while an index was written."""
-    names = [found[1] for found in map(_FILTER.fullmatch, read_configuration(repository)) if found]
-    keys = [f"filter.{name}.{key}" for name in dict.fromkeys(names) for key in _FILTER_KEYS]
-    # Unlike with -c, a name may hold an equals sign here.
-    return tuple(f"--config-env={key}={_NOTHING}" for key in keys)
+        # Git looks again at files that were changed while an index was written.
+        options, environment = filters_off(repository)
+        put_into_index(repository, entries, options=options, environment=environment)
 
 
 def _staged(repository: Repository, old: str | None, paths: list[str]) -> set[str]:

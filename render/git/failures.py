@@ -4,10 +4,26 @@ import re
 from collections.abc import Sequence
 
 from render.errors import RenderError
+from render.scratch import hide_scratch_folders
 
 _LOCKED = re.compile(r"Unable to create '(.+?\.lock)': File exists", re.DOTALL)
 _FOREIGN = re.compile(r"detected dubious ownership in repository at '(.+?)'", re.DOTALL)
+_UNKNOWN = re.compile(r"Authentication failed for|could not read (?:Username|Password) for")
+_ELSEWHERE = re.compile(
+    r"The requested URL returned error: 30[1-8]|unable to update url base from redirection"
+)
 _PREFIX = re.compile(r"^(?:fatal|error|remote|warning): ")
+# A server's own git hints, too.
+_HINT = re.compile(r"\s*(?:remote:\s*)?hint:")
+_SYSTEM = re.compile(
+    r"insufficient permission|Permission denied|Read-only file system|No space left on device|Out of diskspace"
+)
+_TIMING = re.compile(r" after \d+ (?:ms|milliseconds)\b")
+# What a server repeats of a request. What a credential helper gave to git nobody else knows, but where it stands.
+_HEADER = re.compile(
+    r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|(?:private|job|deploy|access)-token)[ \t]*[:=].*"
+)
+_SCHEME = re.compile(r"(?i)\b(basic|bearer|digest|negotiate|ntlm)[ \t]+\S+")
 _SHOWN_LINES = 5
 
 
@@ -54,19 +70,60 @@ class RepositoryLocked(GitFailed):
         )
 
 
+class NotLetIn(GitFailed):
+    """A server that wants to know who we are, and does not take what we say."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            where,
+            "the server lets nobody in without credentials, and those that it was given, if any, are not accepted",
+            next="see whether the token is still valid and may write there",
+        )
+
+
+class SentElsewhere(GitFailed):
+    """A server that has what we ask for at another address."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            where,
+            "the server sends us to another address, where the token does not go",
+            next="use the address that the repository has now",
+        )
+
+
 def describe_failure(where: str, errors: str) -> GitFailed:
     """Return the error that git's own words mean."""
     if "not a git repository" in errors:
         return NotARepository(where)
     if foreign := _FOREIGN.search(errors):
         return ForeignRepository(where, foreign[1])
+    if _UNKNOWN.search(errors):
+        return NotLetIn(where)
+    if _ELSEWHERE.search(errors):
+        return SentElsewhere(where)
     if locked := _LOCKED.search(errors):
         return RepositoryLocked(where, locked[1])
-    return GitFailed(where, shown_lines(errors) or "it says nothing about why")
+    lines = shown_lines(errors)
+    # What follows such a line follows from it.
+    cause = [line for line in lines if _SYSTEM.search(line)][:1]
+    return GitFailed(where, cause or lines or "it says nothing about why")
 
 
 def shown_lines(errors: str) -> list[str]:
     """Return the lines of git's errors that say what is wrong; its hints are about its own commands."""
-    lines = [_PREFIX.sub("", line.strip()) for line in errors.splitlines()]
-    told = dict.fromkeys(line for line in lines if line and not line.startswith("hint:"))
+    lines = [line.strip() for line in errors.splitlines() if not _HINT.match(line)]
+    # What it warns of is told where nothing else is.
+    grave = [line for line in lines if line and not line.startswith("warning:")]
+    told = dict.fromkeys(map(_plain, grave or filter(None, lines)))
     return list(told)[:_SHOWN_LINES]
+
+
+def mask_credentials(text: str) -> str:
+    """Return git's words without what stands where credentials stand in a request."""
+    return _SCHEME.sub(r"\1 ***", _HEADER.sub(r"\1: ***", text))
+
+
+def _plain(line: str) -> str:
+    """Return a line without what is another text every time: how long something took, and folders of ours."""
+    return hide_scratch_folders(_TIMING.sub("", _PREFIX.sub("", line)))

@@ -1,16 +1,15 @@
 """Files → a commit: blobs, a tree and who made it, by way of an index of our own."""
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from render.errors import InvalidInput, RenderError
+from render.errors import InvalidInput
 from render.git.names import Author
 from render.git.repository import Repository
 from render.git.revisions import find_files
+from render.scratch import scratch_folder
 
 _PLAIN = "100644"
 # The mode of a file that an index has no longer.
@@ -132,23 +131,8 @@ def _identity(author: Author | None) -> dict[str, str]:
 
 @contextmanager
 def _own_index() -> Iterator[dict[str, str]]:
-    with temporary_folder() as folder:
+    with scratch_folder("git's files") as folder:
         yield {"GIT_INDEX_FILE": str(folder / "index")}
-
-
-@contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """Make a folder that only we can read, and remove it afterwards."""
-    try:
-        made = tempfile.TemporaryDirectory(prefix="xplock-", ignore_cleanup_errors=True)
-    except OSError as error:
-        raise RenderError(
-            "no temporary folder can be made",
-            why=(error.strerror or str(error)).lower(),
-            next="name one that can be written with TMPDIR",
-        ) from None
-    with made as name:
-        yield Path(name)
 
 
 def _id(output: bytes) -> str:

@@ -11,6 +11,8 @@ os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
 from git.cmd import Git
 from git.exc import GitError
 
+from render.alarm import LAST_SECONDS
+
 # Whatever else a hook or a shell set would point git at another repository or index. What stays is how somebody
 # reaches a server, where their own configuration is, and who they are.
 _KEPT = {
@@ -19,11 +21,12 @@ _KEPT = {
     *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
 }
 _SET = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_ALLOW_PROTOCOL": "https:ssh:file"}
-# How long a git that was asked to stop may clean up behind itself.
-_LAST_SECONDS = 2
+# How long a git that was asked to stop may clean up behind itself; less where the whole call is being ended, so that
+# there is time to wait for it twice.
+_PATIENCE, _LITTLE_PATIENCE = 2.0, 0.4 * LAST_SECONDS
 
 
-class OutOfTime(Exception):
+class GitTooSlow(Exception):
     """A git that did not end in time."""
 
 
@@ -61,23 +64,28 @@ def _clean(given: Mapping[str, str]) -> list[str]:
 def _wait(process: Git.AutoInterrupt, data: bytes | None, seconds: float) -> Answer:
     try:
         output, errors = process.communicate(data, timeout=seconds)
-    except BaseException as error:
-        _stop(process)
-        if isinstance(error, subprocess.TimeoutExpired):
-            raise OutOfTime from None
+    except subprocess.TimeoutExpired:
+        _stop(process, _PATIENCE)
+        raise GitTooSlow from None
+    except BaseException:
+        _stop(process, _LITTLE_PATIENCE)
         raise
     return Answer(process.returncode, output, errors.decode(errors="replace"))
 
 
-def _stop(process: Git.AutoInterrupt) -> None:
+def _stop(process: Git.AutoInterrupt, seconds: float) -> None:
     """End a git: asked to, it removes its lock files; what it has started ends when nobody listens any more."""
     for stop in (process.terminate, process.kill):
         stop()
         try:
-            process.communicate(timeout=_LAST_SECONDS)
+            process.communicate(timeout=seconds)
             return
         except subprocess.TimeoutExpired:
             continue
+        except BaseException:
+            # The whole call is ended meanwhile.
+            process.kill()
+            raise
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             stream.close()

@@ -81,19 +81,34 @@ def choose_remote(repository: Repository, branch: str, name: str | None) -> Remo
     return Remote(chosen, upstream.removeprefix(_HEADS) if tracked else branch)
 
 
-def fetch_tip(repository: Repository, remote: Remote, *, depth: int | None = None) -> str | None:
-    """Return the commit that a branch is at on its remote, and have it here."""
+def read_urls(repository: Repository, remote: Remote) -> list[str]:
+    """Return every URL that a remote is fetched from and pushed to, as git's configuration rewrites them."""
+    ways = ((), ("--push",))
+    outputs = [repository.run("remote", "get-url", "--all", *way, "--", remote.name) for way in ways]
+    return sorted({url for output in outputs for url in output.decode(errors="replace").splitlines()})
+
+
+def fetch_tip(
+    repository: Repository, remote: Remote, *, depth: int | None = None, known: str | None = None
+) -> str | None:
+    """Return the commit that a branch is at on its remote, and have it here; `known` is where it was before."""
     ref = _HEADS + remote.branch
     depths = [f"--depth={depth}"] if depth else []
-    command = (*_FETCH, *depths, "--", remote.name, ref)
+    # A repository without branches of its own offers nothing that it has, and would be sent all of it again.
+    offers = [f"--negotiation-tip={known}"] if known else []
+    command = (*_FETCH, *depths, *offers, "--", remote.name, ref)
     errors = ""
     # Between the question and the fetch the branch may have moved on.
     for _ in range(repository.limits.push_attempts):
         tip = list_refs(repository, remote.name, ref).get(ref)
         if tip is None or resolve_commit(repository, tip):
             return tip
-        errors = repository.ask(*command, options=_QUIET_FETCH, expected=(0, 1, 128)).errors
+        answer = repository.ask(*command, options=_QUIET_FETCH, expected=(0, 1, 128))
+        errors = answer.errors
         if resolve_commit(repository, tip):
+            if answer.status:
+                # The commit came, and not all that belongs to it: the disk is full, or the line was cut.
+                break
             return tip
     raise repository.failure(errors)
 

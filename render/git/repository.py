@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from render.deadline import Deadline
 from render.errors import InvalidInput
-from render.git.failures import GitFailed, GitMissing, describe_failure
-from render.git.process import Answer, NotStarted, OutOfTime, execute
+from render.git.failures import GitFailed, GitMissing, describe_failure, mask_credentials
+from render.git.process import Answer, GitTooSlow, NotStarted, execute
 from render.limits import Limits, format_amount, setting
-from render.registry.deadline import Deadline
 from render.texts import hides_something
 
 _HOOKS_OFF = ("-c", f"core.hooksPath={os.devnull}")
@@ -66,7 +66,7 @@ class Repository:
                 data=data,
                 environment={**self.secrets, **(environment or {})},
             )
-        except OutOfTime:
+        except GitTooSlow:
             raise self._out_of_time() from None
         except NotStarted as error:
             raise GitFailed(self.where, f"git cannot be started: {error}") from None
@@ -87,6 +87,7 @@ class Repository:
         """Return git's words without secrets that it was given, and without a path that is gone in a moment."""
         for secret in self.hidden:
             text = text.replace(secret, "***")
+        text = mask_credentials(text)
         return text.replace(str(self.root), self.name) if self.name else text
 
     def _seconds(self) -> float:
@@ -128,10 +129,20 @@ def find_place(folder: Path, limits: Limits, deadline: Deadline | None = None) -
     return Place(repository, Path(os.fsdecode(git_folder)), _plain_path(prefix.removesuffix(b"\n"), folder))
 
 
-def read_configuration(repository: Repository) -> dict[str, str]:
+def read_configuration(
+    repository: Repository, environment: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Return everything that git is configured with; of a key that is there more than once, the last one counts."""
-    entries = repository.run("config", "--list", "-z").decode(errors="replace").split("\0")[:-1]
-    return {key: value for key, _, value in (entry.partition("\n") for entry in entries)}
+    return dict(list_configuration(repository, environment))
+
+
+def list_configuration(
+    repository: Repository, environment: Mapping[str, str] | None = None
+) -> list[tuple[str, str]]:
+    """Return every key that git is configured with and its value, as often as it is there."""
+    output = repository.run("config", "--list", "-z", environment=environment)
+    entries = output.decode(errors="replace").split("\0")[:-1]
+    return [(key, value) for key, _, value in (entry.partition("\n") for entry in entries)]
 
 
 def _plain_path(path: bytes, folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""Git, read: what a file was at a revision."""
+"""Git, read: what a file was at a revision, and who changed it."""
 
 import os
 import re
@@ -65,6 +65,17 @@ def resolve_commit(repository: Repository, name: str) -> str | None:
     return answer.output.decode().strip() if answer.status == 0 else None
 
 
+def last_touch(repository: Repository, tip: str, path: str) -> str | None:
+    """Return the last commit that changed a file, as far as its history is here."""
+    return repository.run("rev-list", "--max-count=1", tip, "--", path).decode().strip() or None
+
+
+def read_message(repository: Repository, commit: str) -> str:
+    """Return what a commit says about itself."""
+    _, _, message = repository.run("cat-file", "commit", commit).decode(errors="replace").partition("\n\n")
+    return message
+
+
 def read_file(repository: Repository, commit: str, path: str) -> bytes | None:
     """Return a file as it is in a commit, or nothing if there is no plain file."""
     found = find_file(repository, commit, path)
@@ -98,4 +109,11 @@ def _is_name(name: str) -> bool:
 
 def _in_repository(folder: Path) -> bool:
     here = folder.resolve()
-    return any((parent / ".git").exists() for parent in (here, *here.parents))
+    return any(_is_something(parent / ".git") for parent in (here, *here.parents))
+
+
+def _is_something(path: Path) -> bool:
+    # Where Argo CD is told to leave out `.git/*`, the folder itself stays.
+    if path.is_dir() and os.access(path, os.R_OK):
+        return any(path.iterdir())
+    return path.exists()
