@@ -1,29 +1,31 @@
 """Rules about several folders of one cluster: what they use of each other, and what they must not both have."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from render.checks.clusters import number_clusters
 from render.checks.model import Checked, CheckedFolder, Finding
-from render.errors import RenderError
+from render.checks.places import read_lock_place, read_settings_place
+from render.errors import Differs, RenderError, Unsatisfiable
 from render.inputs.projects import Inputs
-from render.lock.cluster import find_clusters
 from render.lock.model import Lock, LockedPackage, Provided
 from render.lock.neighbours import Neighbours
 from render.lock.provided import compare_provided, find_unsuited
 from render.lock.serving import Serving
 from render.lock.sharing import advise_sharing, find_shared, package_names, shown_names
 from render.manifests.identities import identify
+from render.texts import first_lines
+from render.values import replace
 
-_DIFFERS, _UNSATISFIABLE = 3, 4
+_SHOWN = 20
 
 
 def used_unusable(checked: Checked) -> Iterator[Finding]:
-    """What a folder uses has no lock, cannot be read, leads in a circle, or is in two folders."""
+    """What a folder uses is not there, has no lock, cannot be read, leads in a circle, or is in two folders."""
     for one in checked.folders:
         if isinstance(one.around, RenderError):
-            yield Finding.of("used-unusable", one, one.around)
+            yield Finding.of("used-unusable", one, one.around, read_settings_place(one, "uses"))
 
 
 def provided_changed(checked: Checked) -> Iterator[Finding]:
@@ -35,9 +37,10 @@ def provided_changed(checked: Checked) -> Iterator[Finding]:
                 "provided-changed",
                 one.name,
                 "its lock does not know what the folders that it uses have now",
-                tuple(changes),
+                tuple(first_lines(changes, _SHOWN)),
                 (f"run: xplock lock {one.name}",),
-                _DIFFERS,
+                Differs.exit_code,
+                read_settings_place(one, "uses"),
             )
 
 
@@ -50,9 +53,10 @@ def provided_unsuited(checked: Checked) -> Iterator[Finding]:
                 "provided-unsuited",
                 one.name,
                 "the folders that it uses have versions that its packages do not accept",
-                tuple(problems),
+                tuple(first_lines(problems, _SHOWN)),
                 (f"run: xplock lock {one.name}", "or go back to the version that they accept"),
-                _UNSATISFIABLE,
+                Unsatisfiable.exit_code,
+                read_settings_place(one, "uses"),
             )
 
 
@@ -65,17 +69,16 @@ def needed_elsewhere(checked: Checked) -> Iterator[Finding]:
                 "needed-elsewhere",
                 one.name,
                 "the folders that it uses let go of what its packages need",
-                tuple(problems),
+                tuple(first_lines(problems, _SHOWN)),
                 (f"take that back, or first drop what needs it in {one.name}, and lock both",),
-                _UNSATISFIABLE,
+                Unsatisfiable.exit_code,
+                read_settings_place(one, "uses"),
             )
 
 
 def rendered_twice(checked: Checked) -> Iterator[Finding]:
     """Two folders of one cluster have the same package, or render the same object."""
-    clusters = find_clusters(checked.members)
-    if checked.same_cluster:
-        clusters = dict.fromkeys(clusters, 0)
+    clusters = number_clusters(checked)
     known = {one.path: one for one in checked.folders}
     names = {path: sorted(_names(one)) for path, one in known.items()}
     for paths, shared in find_shared(names, clusters).items():
@@ -86,7 +89,8 @@ def rendered_twice(checked: Checked) -> Iterator[Finding]:
             f"{' and '.join(one.name for one in folders)} render the same",
             tuple(shown_names(shared)),
             _advice(paths, shared, checked),
-            _UNSATISFIABLE,
+            Unsatisfiable.exit_code,
+            read_lock_place(folders[0], f"source: {shared[0]}\n"),
         )
 
 

@@ -1,22 +1,27 @@
 """Folders → what rules look at; whatever cannot be read is told by a rule as well."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from render.checks.listings import Listings
 from render.checks.model import Checked, CheckedFolder
 from render.errors import RenderError
+from render.files import LOCK_FILE
 from render.inputs.projects import Inputs, read_inputs
 from render.limits import Limits
 from render.lock.closure import check_closure
-from render.lock.cluster import Member
-from render.lock.file import read_lock
+from render.lock.file import read_lock_bytes
 from render.lock.model import Lock
-from render.lock.neighbours import Neighbours, read_neighbours
+from render.lock.parse import parse_lock
 from render.lock.staleness import compare_inputs
 from render.rendering import render_lock
+from render.values import replace
+
+if TYPE_CHECKING:
+    from render.lock.cluster import Member
+    from render.lock.neighbours import Neighbours
 
 T = TypeVar("T")
 
@@ -28,34 +33,61 @@ def read_checked(
     once: dict[Path, Path] = {}
     for folder in folders:
         once.setdefault(folder.resolve(), folder)
-    read = [_read_folder(folder, limits, environ) for folder in once.values()]
-    members = {one.path: _member(one) for one in read}
-    folders_around = [
-        replace(one, around=_attempt(partial(_read_around, one, members, limits))) for one in read
+    locks, listings = _Locks(limits), Listings(limits)
+    read = [
+        replace(_read_folder(folder, locks, limits, environ), listings=listings.find(folder, here))
+        for here, folder in once.items()
     ]
-    return Checked(tuple(folders_around), members, same_cluster)
+    if not same_cluster and not any(one.has_neighbours for one in read):
+        return Checked(tuple(read))
+    members = {one.path: _member(one) for one in read}
+    around = [replace(one, around=_attempt(partial(_read_around, one, members, limits))) for one in read]
+    return Checked(tuple(around), members, same_cluster)
 
 
-def _read_folder(folder: Path, limits: Limits, environ: Mapping[str, str]) -> CheckedFolder:
+class _Locks:
+    """Reads locks with what they contradict themselves in; one that many folders have is understood once."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._known: dict[bytes, tuple[Lock, list[str]]] = {}
+
+    def read(self, folder: Path) -> tuple[Lock, list[str]] | None:
+        data = read_lock_bytes(folder, self._limits)
+        if data is None:
+            return None
+        if data not in self._known:
+            lock = parse_lock(data, self._limits, place=str(folder / LOCK_FILE))
+            self._known[data] = lock, check_closure(lock)
+        return self._known[data]
+
+
+def _read_folder(folder: Path, locks: _Locks, limits: Limits, environ: Mapping[str, str]) -> CheckedFolder:
     inputs = _attempt(lambda: read_inputs(folder, limits, environ))
-    lock = _attempt(lambda: read_lock(folder, limits))
-    if not isinstance(lock, Lock):
-        return CheckedFolder(folder, inputs, lock)
+    found = _attempt(lambda: locks.read(folder))
+    if found is None or isinstance(found, RenderError):
+        return CheckedFolder(folder, inputs, found)
+    lock, problems = found
     changes = compare_inputs(lock, inputs.record) if isinstance(inputs, Inputs) else []
-    stale = (*changes, *check_closure(lock))
+    stale = (*changes, *problems)
     objects: tuple[Mapping[str, Any], ...] | RenderError = ()
     if isinstance(inputs, Inputs) and not stale:
         objects = _attempt(lambda: tuple(render_lock(lock, inputs, limits, environ)))
-    return CheckedFolder(folder, inputs, lock, stale, objects=objects)
+    return CheckedFolder(folder, inputs, lock, stale, objects)
 
 
-def _member(one: CheckedFolder) -> Member:
+def _member(one: CheckedFolder) -> "Member":
+    # Folders that stand alone need none of this.
+    from render.lock.cluster import Member
+
     uses = one.inputs.settings.uses if isinstance(one.inputs, Inputs) else ()
     # A lock that is not up to date is judged when it is needed.
-    return Member(one.folder, uses, one.lock if isinstance(one.lock, Lock) and not one.stale else None)
+    return Member(one.folder, uses, one.fresh_lock)
 
 
-def _read_around(one: CheckedFolder, members: dict[Path, Member], limits: Limits) -> Neighbours:
+def _read_around(one: CheckedFolder, members: "dict[Path, Member]", limits: Limits) -> "Neighbours":
+    from render.lock.neighbours import Neighbours, read_neighbours
+
     if not isinstance(one.inputs, Inputs):
         return Neighbours()
     settings = one.inputs.settings

@@ -1,24 +1,28 @@
-"""Findings → text and JSON."""
+"""Findings → text for people, and JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from render.checks.model import Finding
-from render.errors import RenderError
+from render.texts import counted, redact, visible
 
 
-def format_findings(findings: Sequence[Finding], folders: int) -> str:
-    """Write each finding with its reasons and what to do, and how many there are."""
-    lines = [_format_finding(finding) for finding in findings]
-    checked = f"{folders:,} folder{'' if folders == 1 else 's'}"
-    found = f"{len(findings):,} finding{'' if len(findings) == 1 else 's'}" if findings else "nothing found"
-    return "".join(f"{line}\n" for line in [*lines, f"{checked}, {found}"])
+def format_findings(
+    findings: Sequence[Finding], folders: int, stand_out: Callable[[str], str] = lambda text: text
+) -> str:
+    """Write each finding with its reasons and what to do, and how many there are; what matters may stand out."""
+    lines = [_format_finding(finding, stand_out) for finding in findings]
+    return "".join(f"{line}\n" for line in [*lines, count_findings(findings, folders)])
 
 
-def _format_finding(finding: Finding) -> str:
-    # As errors look that stop a command.
-    head = f"{finding.folder}: {finding.rule}: {finding.message}"
-    return str(RenderError(head, why=finding.why, next=finding.next))
+def count_findings(findings: Sequence[Finding], folders: int) -> str:
+    """Return how much was checked, and how much was found."""
+    found = counted(len(findings), "finding") if findings else "nothing found"
+    return f"{counted(folders, 'folder')}, {found}"
+
+
+def _format_finding(finding: Finding, stand_out: Callable[[str], str]) -> str:
+    return f"{visible(redact(finding.folder))}: {stand_out(finding.rule)}: {finding.text}"
 
 
 def findings_document(findings: Sequence[Finding]) -> list[dict[str, Any]]:
@@ -27,9 +31,12 @@ def findings_document(findings: Sequence[Finding]) -> list[dict[str, Any]]:
         {
             "rule": finding.rule,
             "folder": finding.folder,
-            "message": finding.message,
-            "why": list(finding.why),
-            "next": list(finding.next),
+            "file": str(finding.place.file),
+            "line": finding.place.line,
+            # A log keeps these, too.
+            "message": redact(finding.message),
+            "why": [redact(line) for line in finding.why],
+            "next": [redact(line) for line in finding.next],
             "exitCode": finding.exit_code,
         }
         for finding in findings

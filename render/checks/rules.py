@@ -3,34 +3,59 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from render.checks.locks import inputs_invalid, lock_invalid, lock_missing, lock_stale, not_renderable
-from render.checks.model import Checked, Finding
-from render.checks.neighbours import (
-    needed_elsewhere,
-    provided_changed,
-    provided_unsuited,
-    rendered_twice,
-    used_unusable,
+from render.checks.families import family_scattered
+from render.checks.locks import (
+    inputs_invalid,
+    lock_invalid,
+    lock_listed,
+    lock_missing,
+    lock_stale,
+    not_renderable,
 )
+from render.checks.model import Checked, Finding
+from render.checks.rendered import rendered_inconsistent
 
 Rule: TypeAlias = Callable[[Checked], Iterator[Finding]]
 
-RULES: Mapping[str, Rule] = {
+_FOLDER_RULES: Mapping[str, Rule] = {
     "inputs-invalid": inputs_invalid,
     "lock-missing": lock_missing,
     "lock-invalid": lock_invalid,
     "lock-stale": lock_stale,
+    "lock-listed": lock_listed,
     "not-renderable": not_renderable,
-    "used-unusable": used_unusable,
-    "provided-changed": provided_changed,
-    "provided-unsuited": provided_unsuited,
-    "needed-elsewhere": needed_elsewhere,
-    "rendered-twice": rendered_twice,
+    "rendered-inconsistent": rendered_inconsistent,
+    "family-scattered": family_scattered,
 }
+
+
+def load_rules() -> dict[str, Rule]:
+    """Return every rule by its name."""
+    return {**_FOLDER_RULES, **_load_cluster_rules()}
 
 
 def find_findings(checked: Checked) -> list[Finding]:
     """Apply every rule; what is found is sorted by folders as they were given, then by rules."""
-    found = [finding for rule in RULES.values() for finding in rule(checked)]
+    rules = load_rules() if checked.members else _FOLDER_RULES
+    found = [finding for rule in rules.values() for finding in rule(checked)]
     order = {one.name: i for i, one in enumerate(checked.folders)}
     return sorted(found, key=lambda finding: order[finding.folder])
+
+
+def _load_cluster_rules() -> dict[str, Rule]:
+    # Comparing folders is for those that have to do with each other.
+    from render.checks.neighbours import (
+        needed_elsewhere,
+        provided_changed,
+        provided_unsuited,
+        rendered_twice,
+        used_unusable,
+    )
+
+    return {
+        "used-unusable": used_unusable,
+        "provided-changed": provided_changed,
+        "provided-unsuited": provided_unsuited,
+        "needed-elsewhere": needed_elsewhere,
+        "rendered-twice": rendered_twice,
+    }

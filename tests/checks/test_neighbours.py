@@ -3,19 +3,25 @@
 from pathlib import Path
 
 import pytest
+from rig.locks import lock as made_lock
+from rig.locks import package, provided
 from rig.projects import HOME, World, moves, small_world
 
-from render.checks.model import Finding
+from render.checks.model import Checked, CheckedFolder, Finding
+from render.checks.neighbours import needed_elsewhere, provided_changed, provided_unsuited
 from render.checks.reading import read_checked
-from render.checks.rules import RULES, find_findings
+from render.checks.rules import Rule, find_findings
 from render.cli.run import run
 from render.files import LOCK_FILE
+from render.inputs.projects import Inputs
 from render.limits import Limits
 from render.lock.file import read_lock, write_lock
 from render.lock.format import format_lock
 from render.lock.model import Lock, Replaced
+from render.lock.neighbours import Neighbours
 from render.moves import Consent, Strategy
 from render.references import parse_source
+from render.settings import Settings
 from render.values import replace
 
 PLATFORM = "uses:\n  - ../platform\n"
@@ -63,6 +69,15 @@ def test_a_used_folder_without_a_lock_is_found_by_whoever_uses_it(cluster: World
 
     assert told(findings) == [("used-unusable", "app", 3)]
     assert findings[0].next == ("lock it first: xplock lock platform",)
+
+
+def test_a_used_folder_that_is_not_there_is_found_by_whoever_uses_it(cluster: World) -> None:
+    (cluster.folder / "platform").rename(cluster.folder / "elsewhere")
+
+    findings = check("app")
+
+    assert told(findings) == [("used-unusable", "app", 2)]
+    assert findings[0].message == "platform is used, and is not a folder"
 
 
 def test_a_circle_is_found_in_the_folders_that_are_part_of_it_and_in_no_other(cluster: World) -> None:
@@ -255,10 +270,25 @@ def test_findings_come_in_the_order_of_the_folders(world: World) -> None:
     assert [folder for _, folder, _ in told(check("b", "a", "a/../b"))] == ["b", "a", "a"]
 
 
-def test_every_rule_has_a_name_that_it_gives_its_findings_and_a_sentence() -> None:
-    for name, rule in RULES.items():
-        assert rule.__name__.replace("_", "-") == name
-        assert rule.__doc__ and rule.__doc__.endswith(".")
+@pytest.mark.parametrize(
+    ("rule", "now"),
+    [(provided_changed, "v1.1.0"), (provided_unsuited, "v2.0.0"), (needed_elsewhere, None)],
+    ids=["changed", "unsuited", "dropped"],
+)
+def test_of_much_that_is_wrong_between_folders_the_first_is_shown(rule: Rule, now: str | None) -> None:
+    names = [f"{number:02}" for number in range(30)]
+    locked = made_lock(
+        [package(f"app{name} v1.0.0", f"base{name} ^1") for name in names],
+        provided=[provided(f"base{name} v1.0.0") for name in names],
+    )
+    there = [provided(f"base{name} {now}") for name in names] if now else []
+    around = Neighbours(provided={one.source: one for one in there})
+    inputs = Inputs(Path("app"), (), Settings(), (), (), {})
+
+    [finding] = rule(Checked((CheckedFolder(Path("app"), inputs, locked, around=around),)))
+
+    assert "base00" in finding.why[0]
+    assert finding.why[20:] == ("… and 10 more",)
 
 
 def _release(folder: Path, name: str) -> None:

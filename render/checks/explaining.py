@@ -1,0 +1,28 @@
+"""What each rule finds, why that matters and what to do: a Markdown file per rule, its first sentence the rule's own."""
+
+from pathlib import Path
+
+from render.checks.rules import load_rules
+from render.values import dataclass
+
+_FOLDER = Path(__file__).parent / "explanations"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """All that there is to say about a rule."""
+
+    name: str
+    summary: str
+    text: str
+
+
+def read_explanations() -> list[Explanation]:
+    """Return the explanations of all rules, in their order."""
+    return [_read(name) for name in load_rules()]
+
+
+def _read(name: str) -> Explanation:
+    text = (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    # Below the heading stands one sentence.
+    return Explanation(name, text.split("\n")[2], text)

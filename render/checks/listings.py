@@ -1,0 +1,77 @@
+"""Kustomizations that name a lock: those that a folder is built with, and those above it that reach into it."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from render.checks.model import Listing
+from render.errors import RenderError
+from render.files import LOCK_FILE
+from render.inputs.folders import is_folder, list_kustomizations
+from render.limits import Limits
+from render.values import replace
+
+# Of a path in a kustomization: where that stands, and where the path leads.
+_Entry: TypeAlias = tuple[Listing, Path]
+
+
+class Listings:
+    """Finds entries that are locks; every folder is read once, since those of one call have parents in common."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._entries: dict[Path, tuple[_Entry, ...]] = {}
+
+    def find(self, folder: Path, here: Path) -> tuple[Listing, ...]:
+        """Return where a folder's own lock is named, and those of folders that it is built from; `here` is where it is."""
+        own = here / LOCK_FILE
+        built = [entry for path in self._walk(here) for entry in self._read(path)]
+        above = [entry for path in _above(here) for entry in self._read(path) if entry[1] == own]
+        # A folder above can also be one that this one is built from.
+        listed = dict.fromkeys(listing for listing, target in [*built, *above] if target.name == LOCK_FILE)
+        return tuple(_as_named(listing, folder, here) for listing in listed)
+
+    def _walk(self, here: Path) -> Iterator[Path]:
+        """Yield a folder and those that its kustomization builds on; too many of them are told elsewhere."""
+        waiting, seen = [here], {here}
+        while waiting and len(seen) <= self._limits.kustomizations:
+            path = waiting.pop()
+            yield path
+            bases = {target for _, target in self._read(path) if is_folder(target)} - seen
+            waiting.extend(sorted(bases))
+            seen |= bases
+
+    def _read(self, folder: Path) -> tuple[_Entry, ...]:
+        if folder not in self._entries:
+            self._entries[folder] = tuple(_read_entries(folder, self._limits))
+        return self._entries[folder]
+
+
+def _above(here: Path) -> Sequence[Path]:
+    """Return the folders above one, up to the repository's own; none, if there is no repository."""
+    chain = (here, *here.parents)
+    top = next((i for i, path in enumerate(chain) if (path / ".git").exists()), 0)
+    return chain[1 : top + 1]
+
+
+def _as_named(listing: Listing, folder: Path, here: Path) -> Listing:
+    """Return the same with its file seen from the folder as the user names that."""
+    way = os.path.relpath(listing.kustomization, here)
+    return replace(listing, kustomization=Path(os.path.normpath(folder / way)))
+
+
+def _read_entries(folder: Path, limits: Limits) -> Iterator[_Entry]:
+    files = list_kustomizations(folder)
+    if len(files) != 1:
+        return
+    # Most folders have none.
+    from render.inputs.kustomizations import read_paths
+
+    try:
+        paths = read_paths(files[0], limits)
+    except RenderError:
+        # Who builds it hears of that.
+        return
+    for key, text in paths:
+        yield Listing(files[0], key, text), Path(os.path.normpath(folder / text))

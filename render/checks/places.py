@@ -1,0 +1,60 @@
+"""Where in the files of a folder a finding is."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from render.checks.model import CheckedFolder, Place
+from render.errors import RenderError
+from render.files import LOCK_FILE, read_plain
+from render.limits import Limits
+from render.settings import SETTINGS_FILE
+
+_LINE = r"(?:^|: )line ([0-9]{1,9}): "
+_MOST_BYTES = Limits().lock_bytes
+
+
+def lock_place(one: CheckedFolder) -> Place:
+    """Return the beginning of a folder's lock."""
+    return Place(one.folder / LOCK_FILE)
+
+
+def read_lock_place(one: CheckedFolder, mark: str) -> Place:
+    """Return the place in a folder's lock where a text stands, or its beginning."""
+    return read_marked_place(one.folder / LOCK_FILE, mark)
+
+
+def read_settings_place(one: CheckedFolder, key: str) -> Place:
+    """Return the place of a key in a folder's settings."""
+    return read_marked_place(one.folder / SETTINGS_FILE, f"\n{key}:")
+
+
+def read_marked_place(path: Path, mark: str) -> Place:
+    """Return the first line of a file that holds a text, or its beginning; a line break in front is that of the line."""
+    try:
+        text = f"\n{(read_plain(path, _MOST_BYTES) or b'').decode(errors='replace')}"
+    except RenderError:
+        return Place(path)
+    found = text.find(mark)
+    return Place(path, text.count("\n", 0, found + 1) if found > 0 else 1)
+
+
+def find_told_place(one: CheckedFolder, lines: Iterable[str], default: str) -> Place:
+    """Return the file and the line that an error's lines begin with; a line alone is one of the default file."""
+    for text in lines:
+        line = re.search(_LINE, text)
+        number = int(line[1]) if line else 1
+        if text.startswith("line "):
+            return Place(one.folder / default, number)
+        path = one.folder / text.partition(": ")[0]
+        if _is_file(path):
+            return Place(path, number)
+    return Place(one.folder / default)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        # It was no name at all.
+        return False

@@ -1,0 +1,44 @@
+"""Every rule has a name, a sentence and an explanation, and the README tells the same."""
+
+from pathlib import Path
+
+import pytest
+
+from render.checks.explaining import Explanation, read_explanations
+from render.checks.rules import load_rules
+
+FOLDER = Path(__file__).parents[2]
+EXPLANATIONS = read_explanations()
+HEADINGS = ["## Why it matters", "## What to do", "## Example"]
+
+
+def test_every_rule_has_an_explanation_and_no_explanation_is_without_a_rule() -> None:
+    files = {path.stem for path in (FOLDER / "render/checks/explanations").glob("*.md")}
+
+    assert [one.name for one in EXPLANATIONS] == list(load_rules())
+    assert files == set(load_rules())
+
+
+def test_a_rule_is_named_for_its_function() -> None:
+    assert [rule.__name__.replace("_", "-") for rule in load_rules().values()] == list(load_rules())
+
+
+@pytest.mark.parametrize("one", EXPLANATIONS, ids=lambda one: one.name)
+def test_an_explanation_tells_what_is_found_why_it_matters_and_what_to_do(one: Explanation) -> None:
+    lines = one.text.splitlines()
+
+    assert lines[0] == f"# {one.name}"
+    assert lines[2] == one.summary == load_rules()[one.name].__doc__
+    assert [line for line in lines if line.startswith("## ")] == HEADINGS
+    assert max(len(line) for line in lines) <= 120
+    assert one.text.endswith("\n")
+    # Below each heading there is something.
+    sections = one.text.split("\n## ")[1:]
+    assert all(section.partition("\n")[2].strip() for section in sections)
+
+
+def test_the_readme_lists_every_rule_with_its_sentence_in_their_order() -> None:
+    readme = (FOLDER / "README.md").read_text()
+    rows = [f"| `{one.name}` | {one.summary} |" for one in EXPLANATIONS]
+
+    assert "\n".join(["| rule | finds |", "|---|---|", *rows, ""]) in readme
