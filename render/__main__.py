@@ -26,11 +26,11 @@ def main() -> None:
 
 
 def _is_quick(arguments: list[str]) -> bool:
-    """Tell whether this is what Argo CD calls for every Application: rendering, without options."""
+    """Tell whether this is what is called all the time, without options: rendering by Argo CD, checking by hooks."""
     match arguments:
         case ["plugin", *_]:
             return True
-        case ["render", *rest]:
+        case ["render" | "check", *rest]:
             return not any(text.startswith("-") for text in rest)
     return False
 

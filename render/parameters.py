@@ -1,6 +1,5 @@
 """What an Application may choose about its manifests: only what every reader of the lock renders alike."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -87,6 +86,9 @@ def apply_parameters(inputs: Inputs, chosen: Mapping[str, str]) -> Inputs:
 
 def announce(inputs: Inputs | None) -> str:
     """Return the announcement that Argo CD shows; the values are those that hold without any choice."""
+    # Whoever asks for manifests alone pays for none of this.
+    import json
+
     waves = inputs.settings.waves if inputs else Waves.FLAT
     overlay = inputs.settings.overlay if inputs else None
     shown = {"waves": str(waves), "overlay": _relative(overlay, inputs) if overlay and inputs else ""}
@@ -113,10 +115,15 @@ def _relative(overlay: Path, inputs: Inputs) -> str:
 
 def _parse_parameters(text: str) -> dict[str, str]:
     """Parse a list of parameters; without any, Argo CD says null or nothing."""
+    if text in ("", "null"):
+        return {}
     if len(text) > _MOST_CHARACTERS:
         raise InvalidParameters([f"they have more than {_MOST_CHARACTERS:,} characters"])
+    # Few Applications choose anything.
+    import json
+
     try:
-        listed: Any = json.loads(text or "null") or []
+        listed: Any = json.loads(text) or []
     except (ValueError, RecursionError):
         raise InvalidParameters([f"{_PARAMETERS} is not JSON"]) from None
     found: dict[str, str] = {}

@@ -18,6 +18,8 @@ from render.lock.file import read_lock_bytes
 from render.lock.findings import DoubledLock
 from render.lock.impossible import require_crossplane_version
 from render.lock.leaving import stale_bounds, warn_of_stale_names, was_guarded
+from render.lock.live import LiveLock
+from render.lock.live_entries import NOTHING_INSTALLED, advise_live, live_bounds
 from render.lock.merge import merge_sides
 from render.lock.model import Lock
 from render.lock.neighbours import NOBODY, Neighbours
@@ -51,11 +53,13 @@ class LockOptions:
     allow_lower: bool = False
     # Whether a package may leave of which nobody can tell any more what it installed.
     accept_unknown_objects: bool = False
+    # What a cluster has that was installed before it was locked.
+    live: LiveLock | None = None
 
     @property
-    def upgrades(self) -> bool:
-        """Whether any pin may move although it still fits."""
-        return self.upgrade_everything or bool(self.upgrade)
+    def asks_for_more(self) -> bool:
+        """Whether a lock that answers its inputs may change all the same."""
+        return self.upgrade_everything or bool(self.upgrade) or self.live is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +102,14 @@ def update_lock(
         settled, current, catalog, around.provided, accept_unknown=options.accept_unknown_objects
     )
     told += check_rivals(settled, (*around.used, *around.users), catalog)
-    made = create_lock(settled, inputs.record, _surroundings(current, settings, around))
+    made = create_lock(settled, inputs.record, _surroundings(current, settings, around, options.live))
     lock, unclaimed = count_unclaimed(made, settled.resolution, catalog)
     require_crossplane_version(lock, settings)
     require_provided(lock, around)
     refuse_drops(current, lock, around)
-    return LockUpdate(lock, (*told, *unclaimed, *tell_takeovers(current, lock, around)))
+    told += [*unclaimed, *tell_takeovers(current, lock, around)]
+    told += advise_live(current, lock, settings.crossplane_version) if options.live is None else []
+    return LockUpdate(lock, tuple(told))
 
 
 def _own_sources(inputs: Inputs, current: Lock) -> set[Source]:
@@ -113,29 +119,35 @@ def _own_sources(inputs: Inputs, current: Lock) -> set[Source]:
 def _wanted(inputs: Inputs, current: Lock, options: LockOptions, around: Neighbours) -> Wanted:
     upgrade = parse_upgrade(options.upgrade, current, everything=options.upgrade_everything)
     kept, released = kept_candidates(current, upgrade)
+    crossplane = inputs.settings.crossplane_version
+    stale = stale_bounds(current, other_packages(around.users))
+    installed = live_bounds(options.live or NOTHING_INSTALLED, inputs.roots, current, crossplane)
     return Wanted(
         roots=inputs.roots,
         preferred=kept,
         pinned=pinned_digests(current, kept),
         released=released,
         asked={source: request for source, request in upgrade.packages.items() if request},
-        bounds=tuple(stale_bounds(current, other_packages(around.users))),
+        bounds=(*stale, *installed),
         provided=around.candidates,
         providers=around.folders,
-        crossplane=inputs.settings.crossplane_version,
+        crossplane=crossplane,
         follow_families=inputs.settings.families == "follow",
         complete_partial=inputs.settings.partial_dependencies == "complete",
         allow_lower=options.allow_lower,
     )
 
 
-def _surroundings(current: Lock, settings: Settings, around: Neighbours) -> Surroundings:
+def _surroundings(
+    current: Lock, settings: Settings, around: Neighbours, live: LiveLock | None
+) -> Surroundings:
     return Surroundings(
         before=current,
         settings=settings,
         provided=around.provided,
         switched_off=around.deactivated,
         users=[lock for _, lock in around.users],
+        live=live or NOTHING_INSTALLED,
     )
 
 
@@ -146,12 +158,12 @@ def is_current(lock: Lock, inputs: Inputs, around: Neighbours = NOBODY) -> bool:
     return not compare_provided(lock, around.after_moves(inputs.settings.moves, lock))
 
 
-def read_current(folder: Path, limits: Limits, *, new: bool) -> CurrentLock:
+def read_current(folder: Path, limits: Limits, *, new: bool, in_memory: bool = False) -> CurrentLock:
     """Read the lock that a run starts from; two sides of a merge become one to start from."""
     data = None if new else read_lock_bytes(folder, limits)
     if data is None:
         if not new:
-            _check_never_locked(folder, limits)
+            _check_never_locked(folder, limits, in_memory=in_memory)
         return CurrentLock(Lock())
     place = str(folder / LOCK_FILE)
     try:
@@ -165,11 +177,19 @@ class LostLock(InvalidInput):
     """A folder whose lock is in Git and not on disk."""
 
 
-def _check_never_locked(folder: Path, limits: Limits) -> None:
+def _check_never_locked(folder: Path, limits: Limits, *, in_memory: bool) -> None:
     # GitPython is for those who need it.
+    from render.git.failures import GitFailed
     from render.git.revisions import has_at_head
 
-    if has_at_head(folder, LOCK_FILE, limits=limits):
+    try:
+        lost = has_at_head(folder, LOCK_FILE, limits=limits)
+    except GitFailed:
+        # What is not written overwrites nothing.
+        if not in_memory:
+            raise
+        lost = False
+    if lost:
         raise LostLock(
             f"{folder / LOCK_FILE} is gone, and the last commit has one",
             why="the names of installed objects are kept there; without them a new lock could rename them",

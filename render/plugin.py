@@ -1,13 +1,11 @@
 """Argo CD's way in: environment in, manifests on stdout, all of them or none."""
 
-import os
-import signal
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from render.cli.output import Output
+from render.alarm import Ending, refuse_to_go_on, set_alarm, stop_alarm
+from render.deadline import Deadline, parse_seconds
 from render.errors import Differs, InvalidInput, RenderError
 from render.files import LOCK_FILE
 from render.inputs.projects import Inputs, read_inputs
@@ -15,14 +13,16 @@ from render.limits import Limits
 from render.lock.model import Lock
 from render.lock.staleness import require_fresh, require_lock
 from render.manifests.text import format_yaml
+from render.output import Output
 from render.parameters import announce, apply_parameters, read_parameters
 from render.rendering import render_lock
+from render.scratch import remove_scratch_folders
 
 POLICIES = ("frozen", "resolve", "commit")
 # Argo CD gives up after 60 seconds, and tells its users nothing of what we would have said.
 _SECONDS = 50.0
-# The part of it that anything outside is waited for; and how long tidying up may take.
-_WAITING, _LAST_SECONDS = 0.9, 1.5
+# So much earlier, or at half of the time, nothing outside is waited for any more.
+_EARLIER = 5.0
 _PROJECT = Path()
 
 
@@ -37,33 +37,41 @@ class WrongUsage(InvalidInput):
         )
 
 
-class OutOfTime(RenderError):
-    """The deadline of the whole call."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(
-            f"no manifests after {seconds:g} seconds",
-            why="Argo CD gives up a little later, without telling why",
-            next="lock ahead of time: run `xplock lock` and commit what it writes",
-        )
-
-
-class Stopped(RenderError):
-    """Somebody ended the call."""
+class _Notes(Output):
+    """What is said on the way: Argo CD shows its users all of it beside an error, which should stand alone."""
 
     def __init__(self) -> None:
-        super().__init__("stopped before the manifests were ready")
+        super().__init__()
+        self.lines: list[str] = []
+
+    def _write(self, text: str) -> None:
+        self.lines.append(text)
 
 
 def run_plugin(arguments: Sequence[str], environ: Mapping[str, str], output: Output) -> None:
     """Do what plugin.yaml asks for."""
     match arguments:
         case ["generate", *rest]:
-            policy = _parse_policy(rest, environ)
-            _start_clock(_parse_seconds(environ), output)
-            manifests = _generate(policy, environ, output)
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            output.result(manifests)
+            policy, seconds = _parse_policy(rest, environ), parse_seconds(environ, _SECONDS)
+            notes = _Notes()
+            # Whoever waits for a registry or for git gives up a little earlier, and says for whom it waited.
+            deadline = Deadline(seconds - min(_EARLIER, seconds / 2))
+            try:
+                set_alarm(seconds, output)
+                try:
+                    output.result(_generate(policy, environ, deadline, notes))
+                except Exception:
+                    # Whoever has an error to tell is not ended by another one.
+                    stop_alarm()
+                    refuse_to_go_on()
+                    raise
+                stop_alarm()
+            except Ending as ending:
+                remove_scratch_folders()
+                stop_alarm()
+                raise ending.error from None
+            # For the log of the sidecar.
+            output.repeat(notes.lines)
         case ["parameters"]:
             output.result(announce(_inputs_if_readable(environ)))
         case _:
@@ -86,65 +94,25 @@ def _parse_policy(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
     return policy
 
 
-def _parse_seconds(environ: Mapping[str, str]) -> float:
-    text = environ.get("XPLOCK_DEADLINE") or str(_SECONDS)
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= 86_400:
-        raise InvalidInput(
-            "XPLOCK_DEADLINE is not a number of seconds",
-            why=f"found {text!r}",
-            next="write a number such as 50",
-        )
-    return seconds
-
-
-def _start_clock(seconds: float, output: Output) -> None:
-    """Have the call ended from inside, while there is still somebody to tell why."""
-    # Whoever waits for a registry or for git gives up a little earlier, and says for whom it waited.
-    os.environ["XPLOCK_DEADLINE"] = f"{seconds * _WAITING:g}"
-    signal.signal(signal.SIGALRM, lambda *_: _stop(OutOfTime(seconds), output))
-    signal.signal(signal.SIGTERM, lambda *_: _stop(Stopped(), output))
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-
-
-def _stop(error: RenderError, output: Output) -> NoReturn:
-    """End the call in order, or a moment later without any."""
-
-    def leave(*_: object) -> None:
-        output.error(error)
-        sys.stderr.flush()
-        os._exit(error.exit_code)
-
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    signal.signal(signal.SIGALRM, leave)
-    signal.setitimer(signal.ITIMER_REAL, _LAST_SECONDS)
-    raise error
-
-
-def _generate(policy: str, environ: Mapping[str, str], output: Output) -> str:
+def _generate(policy: str, environ: Mapping[str, str], deadline: Deadline, output: Output) -> str:
     limits = Limits.from_environment(environ)
     inputs = read_inputs(_PROJECT, limits, environ)
-    lock = _find_lock(policy, inputs, limits, environ, output)
+    try:
+        lock = _read_lock(inputs, limits)
+    except Differs as stale:
+        # What happens then is the operator's choice; whoever has a lock pays for none of this.
+        from render.policies.answer import answer_without_lock
+
+        lock = answer_without_lock(policy, stale, _PROJECT, environ, deadline, output)
     wanted = apply_parameters(inputs, read_parameters(environ))
     objects: list[dict[str, Any]] = render_lock(lock, wanted, limits, environ)
     return format_yaml(objects)
 
 
-def _find_lock(
-    policy: str, inputs: Inputs, limits: Limits, environ: Mapping[str, str], output: Output
-) -> Lock:
-    """Return the committed lock; what happens if it is missing or out of date is the operator's choice."""
-    try:
-        lock = require_lock(_PROJECT, limits)
-        require_fresh(lock, inputs.record, place=LOCK_FILE)
-    except Differs as stale:
-        # Whoever has a lock pays for none of this.
-        from render.lock_policies import answer_without_lock
-
-        return answer_without_lock(policy, stale, inputs, limits, environ, output)
+def _read_lock(inputs: Inputs, limits: Limits) -> Lock:
+    """Return the committed lock, unless it is missing or out of date."""
+    lock = require_lock(_PROJECT, limits)
+    require_fresh(lock, inputs.record, place=LOCK_FILE)
     return lock
 
 

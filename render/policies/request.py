@@ -3,19 +3,23 @@
 import posixpath
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 from render.constraints import InvalidConstraint, parse_constraint
 from render.errors import Differs
-from render.files import LOCK_FILE, InvalidFile, read_plain
+from render.files import LOCK_FILE
 from render.git.names import InvalidBranch, check_branch
-from render.git.temporary import Token
+from render.git.tokens import NoToken, Token
+from render.git.tokens import read_token as read_git_token
+from render.limits import Limits
+from render.mounted import read_mounted
 from render.texts import hides_something
 from render.values import dataclass
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_HEADS = "refs/heads/"
 _DEFAULT_BRANCH = ("", "HEAD")
-_TOKEN_BYTES = 64 * 1024
+_CA_BUNDLE = "XPLOCK_CA_BUNDLE"
+_CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
 
 
 class Declined(Differs):
@@ -64,26 +68,30 @@ def require_listed(environ: Mapping[str, str], url: str, branch: str | None = No
     )
 
 
-def read_token(environ: Mapping[str, str], url: str) -> Token | None:
+def read_token(environ: Mapping[str, str], url: str, limits: Limits) -> Token | None:
     """Return the operator's token; where it is not for, git's own configuration lets us in."""
-    name = environ.get("XPLOCK_GIT_TOKEN_FILE", "")
-    if not name or not url.startswith("https://"):
-        return None
     try:
-        # Kubernetes mounts a secret as a link to a link.
-        text = (read_plain(Path(name).resolve(), _TOKEN_BYTES) or b"").decode().strip()
-    except (InvalidFile, ValueError):
-        text = ""
-    if not text or hides_something(text):
-        raise Declined("the file that XPLOCK_GIT_TOKEN_FILE names holds no token")
-    return Token(text)
+        return read_git_token(environ, [url], limits)
+    except NoToken as error:
+        raise Declined(error.what) from None
+
+
+def read_authorities(environ: Mapping[str, str], limits: Limits) -> bytes | None:
+    """Return the operator's certificate authorities; nothing, where git's own are all that is trusted."""
+    if not environ.get(_CA_BUNDLE):
+        # Nothing besides those in SSL_CERT_FILE, of which git has to be told; Python looks there by itself.
+        return b"" if environ.get("SSL_CERT_FILE") else None
+    data = read_mounted(environ, _CA_BUNDLE, "authorities_bytes", limits)
+    if _CERTIFICATE not in data:
+        raise Declined(f"the file that {_CA_BUNDLE} names holds no certificates")
+    return data
 
 
 def _parse_branch(target: str) -> str:
     """Return a branch's name; what Argo CD takes for a commit or a range is none, even if a branch is named so."""
     if not _COMMIT.fullmatch(target) and not _is_range(target):
         try:
-            return check_branch(target)
+            return check_branch(target.removeprefix(_HEADS))
         except InvalidBranch:
             pass
     raise Declined(f"no lock is committed for target revision {target!r}, which is not a branch")
