@@ -11,7 +11,7 @@ from render.lock.changes import find_changes
 from render.lock.diff import diff_locks
 from render.lock.model import Lock
 from render.templating import fill_template
-from render.texts import visible
+from render.texts import first_lines, redact, visible
 from render.trailers import Trailers, digest_inputs, format_trailers
 from render.views.diff_markdown import code, format_markdown
 from render.views.report import count_changes, format_counts, format_report
@@ -19,6 +19,7 @@ from render.views.report import count_changes, format_counts, format_report
 _SUBJECT_CHARACTERS = 72
 # A message has room for so many lines about packages, and for so many at least about those of one folder.
 _REPORT_LINES, _FEWEST_LINES = 200, 10
+_NOTES = 50
 # A pull request has room for so much, on the strictest of the well-known servers.
 _PULL_REQUEST_CHARACTERS = 60_000
 # Text that Markdown shows as it is.
@@ -48,14 +49,15 @@ def format_subject(changes: Sequence[LockChange]) -> str:
     return full if len(full) <= _SUBJECT_CHARACTERS else short
 
 
-def format_message(changes: Sequence[LockChange], subject: str) -> str:
+def format_message(changes: Sequence[LockChange], subject: str, notes: Sequence[str] = ()) -> str:
     """Write the message of a commit: what became of which package and why, and what the locks were made from."""
     room = max(_REPORT_LINES // len(changes), _FEWEST_LINES)
+    reports = [_report(change, room, several=len(changes) > 1) for change in changes]
     trailers = Trailers(inputs={change.path: digest_inputs(change.after.inputs) for change in changes})
     return fill_template(
         "commit-message.txt.j2",
         subject=subject,
-        reports=[_report(change, room, several=len(changes) > 1) for change in changes],
+        reports=[*reports, *([_format_notes(notes)] if notes else [])],
         trailers=format_trailers(trailers),
     )
 
@@ -79,12 +81,15 @@ def _tables(changes: Sequence[LockChange]) -> Iterator[Mapping[str, str]]:
         yield {"name": code(change.folder), "table": table}
 
 
+def _format_notes(notes: Sequence[str]) -> str:
+    return "\n".join(first_lines([f"Note     {visible(redact(note))}" for note in notes], _NOTES))
+
+
 def _report(change: LockChange, room: int, *, several: bool) -> str:
     text = format_report(change.folder, change.before, change.after, several=several)
     *lines, summary = text.splitlines()
     head, lines = (lines[:1], lines[1:]) if several else ([], lines)
-    more = [f"… and {len(lines) - room} more lines"] if len(lines) > room else []
-    return "\n".join([*head, *lines[:room], *more, summary])
+    return "\n".join([*head, *first_lines(lines, room), summary])
 
 
 def _count(changes: Sequence[LockChange]) -> list[str]:

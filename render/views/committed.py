@@ -6,7 +6,7 @@ from typing import Any
 
 from render.commit import Landed
 from render.git.remotes import Remote
-from render.texts import visible
+from render.texts import counted, visible
 from render.views.commit_message import LockChange, format_pull_request
 
 _SHOWN_DIGITS = 12
@@ -68,7 +68,7 @@ def committed_hints(made: Committed) -> list[str]:
     """Return what is worth knowing besides."""
     landed, hints = made.landed, []
     if landed and landed.along:
-        hints.append(f"{landed.along} earlier commits of {made.branch} were pushed along")
+        hints.append(f"pushed along: {counted(landed.along, 'earlier commit')} of {made.branch}")
     if landed and landed.behind:
         hints.append(f"{_there(made)} has more than {made.branch} here: run git pull")
     return hints

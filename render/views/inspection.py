@@ -5,7 +5,7 @@ from typing import Any
 
 from render.packages import Dependency, PackagedObject, count_kinds
 from render.registry.manifests import Descriptor
-from render.texts import visible
+from render.texts import counted, visible
 from render.xpkg.image import XPKG_ANNOTATION, Image, is_extensions
 from render.xpkg.inspect import Inspection
 from render.xpkg.rules import format_allowed
@@ -155,12 +155,12 @@ def _layers(image: Image) -> Iterator[str]:
 
 def _notes(found: Inspection) -> Iterator[str]:
     if found.unreadable:
-        yield f"note: {len(found.unreadable)} documents cannot be read; Crossplane will not install this package"
+        yield f"note: {counted(len(found.unreadable), 'document')} cannot be read; Crossplane will not install this package"
         yield from (f"  {visible(problem)}" for problem in found.unreadable[:_LISTED_OBJECTS])
     wrong: list[PackagedObject] = found.misplaced
     if wrong:
         kind = found.metadata.kind
-        yield f"note: Crossplane leaves out {len(wrong)} objects: a {kind} may hold only {format_allowed(kind)}"
+        yield f"note: Crossplane leaves out {counted(len(wrong), 'object')}: a {kind} may hold only {format_allowed(kind)}"
 
 
 def _table(rows: Mapping[str, str]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from render.lock.model import Lock, LockedPackage, State
 from render.references import Source
 from render.resolve.model import Bound, Candidate
 from render.roots import Request
-from render.texts import visible
+from render.texts import first_names, visible
 from render.versions import Version, parse_candidate
 from render.views.labels import format_locked
 from render.views.links import Closure, Link, locked_candidate, read_closure, root_request
@@ -146,13 +146,12 @@ def _document(standing: Standing) -> dict[str, Any]:
 
 def _cells(standing: Standing) -> tuple[str, str, str, str, str]:
     holders = [visible(str(holder)) for holder in standing.holders]
-    more = [f"… {len(holders) - _SHOWN_HOLDERS} more"] if len(holders) > _SHOWN_HOLDERS else []
     return (
         visible(str(standing.package.source)),
         format_locked(standing.package),
         visible(standing.wanted.text) if standing.wanted else _NOTHING,
         visible(standing.latest.text) if standing.latest else _NOTHING,
-        ", ".join([*holders[:_SHOWN_HOLDERS], *more]),
+        first_names(holders, _SHOWN_HOLDERS),
     )
 
 

@@ -8,7 +8,7 @@ from render.lock.model import Lock, LockedPackage, Provided, State
 from render.lock.pairing import known_as
 from render.lock.serving import Target
 from render.moves import Consent, Strategy
-from render.texts import visible
+from render.texts import counted, visible
 from render.views.labels import format_locked, format_retire
 
 _WIDTH = len("Detached")
@@ -55,9 +55,9 @@ def _attachment_lines(changes: Changes) -> Iterator[tuple[str, str]]:
 
 def _summary(changes: Changes, after: Lock) -> str:
     parts = format_counts(count_changes(changes))
-    total = f"{len(after.packages)} package{'s' if len(after.packages) != 1 else ''}"
-    off = f" and {len(after.deactivated)} switched off" if after.deactivated else ""
-    return f"{total}{off}, {', '.join([*parts, f'{unchanged(changes, after)} unchanged'])}"
+    total = counted(len(after.packages), "package")
+    off = f" and {len(after.deactivated):,} switched off" if after.deactivated else ""
+    return f"{total}{off}, {', '.join([*parts, f'{unchanged(changes, after):,} unchanged'])}"
 
 
 def count_changes(changes: Changes) -> dict[str, int]:
@@ -75,7 +75,7 @@ def count_changes(changes: Changes) -> dict[str, int]:
 
 def format_counts(counts: Mapping[str, int]) -> list[str]:
     """Write how much of everything there is, where there is any."""
-    return [f"{count} {name}" for name, count in counts.items() if count]
+    return [f"{count:,} {name}" for name, count in counts.items() if count]
 
 
 def unchanged(changes: Changes, after: Lock) -> int:

@@ -9,7 +9,7 @@ from render.lock.refusing import list_packages, retire_advice, retire_command
 from render.lock.retire import Retirement
 from render.lock.unclaimed import format_counts
 from render.packages import Kind
-from render.texts import visible
+from render.texts import counted, visible
 from render.views.labels import format_pin, life_document, target_document
 
 _WIDTH = len("Released")
@@ -87,9 +87,9 @@ def _lock_file(one: Retirement) -> str:
 
 def _summary(one: Retirement) -> str:
     counts = {"released": one.released, "dropped": one.dropped, "waiting": one.waiting}
-    parts = [f"{len(packages)} {word}" for word, packages in counts.items() if packages]
+    parts = [f"{len(packages):,} {word}" for word, packages in counts.items() if packages]
     left = len(one.lock.packages) + len(one.lock.deactivated)
-    return f"{', '.join(parts)}, {left} package{'' if left == 1 else 's'} left"
+    return f"{', '.join(parts)}, {counted(left, 'package')} left"
 
 
 def _deletion(package: LockedPackage) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from render.lock.model import LockedPackage, State
 from render.lock.verify import VerifyFinding
-from render.texts import visible
+from render.texts import counted, redact, visible
 
 
 def format_findings(folder: str, packages: int, findings: Sequence[VerifyFinding]) -> str:
@@ -14,10 +14,10 @@ def format_findings(folder: str, packages: int, findings: Sequence[VerifyFinding
     for finding in findings:
         package = finding.package
         lines.append(f"{_named(package)}: {finding.trouble}")
-        lines += [f"  {visible(detail)}" for detail in finding.details]
+        lines += [f"  {visible(redact(detail))}" for detail in finding.details]
     # One source can be behind two objects, one of them switched off.
     wrong = len({(finding.package.kind, finding.package.object_name) for finding in findings})
-    summary = f"{packages - wrong} of {packages} packages are as they were locked"
+    summary = f"{packages - wrong:,} of {counted(packages, 'package')} as locked"
     return "".join(f"{line}\n" for line in [*lines, f"{folder}: {summary}"])
 
 
@@ -34,7 +34,7 @@ def findings_document(folder: str, packages: int, findings: Sequence[VerifyFindi
                 "version": finding.package.version,
                 "digest": finding.package.digest,
                 "trouble": finding.trouble,
-                "details": list(finding.details),
+                "details": [redact(detail) for detail in finding.details],
             }
             for finding in findings
         ],

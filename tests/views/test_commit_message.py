@@ -100,12 +100,33 @@ def test_the_message_ends_with_trailers_for_every_folder() -> None:
     assert len(set(trailers.inputs.values())) == 2
 
 
+def test_notes_stand_between_the_packages_and_the_trailers() -> None:
+    notes = ["app says that it replaces net,\nXplock-Version: 9", "see https://robin:secret@example.org/x"]
+
+    message = format_message([change(EMPTY, lock([package("app v1.0.0")]))], "subject", notes)
+
+    _, packages, told, trailers = message.split("\n\n")
+    assert packages.startswith("Added ")
+    assert told.splitlines() == [
+        r"Note     app says that it replaces net,\nXplock-Version: 9",
+        "Note     see https://***@example.org/x",
+    ]
+    assert trailers.startswith(f"Xplock-Version: {__version__}\n")
+
+
+def test_many_notes_are_counted() -> None:
+    message = format_message([change(EMPTY, many(1, "v1.0.0"))], "subject", [f"note {n}" for n in range(53)])
+
+    assert message.count("\nNote ") == 50
+    assert "… and 3 more" in message.splitlines()
+
+
 def test_a_long_message_tells_how_much_it_leaves_out() -> None:
     message = format_message([change(EMPTY, many(300, "v1.0.0"))], "subject")
 
     lines = message.splitlines()
     assert len(lines) < 220
-    assert "… and 100 more lines" in lines
+    assert "… and 100 more" in lines
     assert "shop/crossplane.lock.yaml: 300 packages, 300 added, 0 unchanged" in lines
 
 
@@ -114,7 +135,7 @@ def test_with_many_folders_each_has_less_room() -> None:
 
     message = format_message(changes, "subject")
 
-    assert message.count("… and 20 more lines") == 50
+    assert message.count("… and 20 more") == 50
     assert message.count("30 packages, 30 added, 0 unchanged") == 50
 
 

@@ -118,8 +118,8 @@ def test_what_crossplane_will_not_like_is_noted(tmp_path: Path) -> None:
     found = inspect_path(tmp_path / "a.xpkg", Limits())
 
     text = format_inspection(found, all_objects=False)
-    assert "note: Crossplane leaves out 1 objects: a Provider may hold only CustomResourceDefinition," in text
-    assert "note: 1 documents cannot be read; Crossplane will not install this package" in text
+    assert "note: Crossplane leaves out 1 object: a Provider may hold only CustomResourceDefinition," in text
+    assert "note: 1 document cannot be read; Crossplane will not install this package" in text
     document = inspection_document(found)
     assert document["misplacedObjects"] == ["ConfigMap/settings"]
     assert len(document["unreadableDocuments"]) == 1

@@ -70,7 +70,7 @@ def test_of_many_who_hold_back_three_are_named() -> None:
 
     found = standings(lock, {**{f"side{i}": ["v1.0.0"] for i in range(5)}, "net": ["v1.0.0", "v2.0.0"]})
 
-    assert format_standings(found).splitlines()[1].endswith("acme/side2 (^1), … 2 more")
+    assert format_standings(found).splitlines()[1].endswith("acme/side2 (^1) and 2 more")
     assert len(found[0].holders) == 5
 
 
