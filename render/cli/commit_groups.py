@@ -7,16 +7,17 @@ from pathlib import Path
 
 from render.cli.commit_options import CommitOptions
 from render.commit import Target
+from render.deadline import read_deadline
 from render.errors import InvalidInput
 from render.git.branches import current_branch, find_branch, refuse_elsewhere, require_branch
 from render.git.names import check_branch
 from render.git.objects import require_identity
-from render.git.remotes import Remote, choose_remote, fetch_tip
+from render.git.remotes import Remote, choose_remote, fetch_tip, read_urls
 from render.git.repository import Place, Repository, find_place
 from render.git.revisions import find_commit
 from render.git.secrets import hide_secrets
+from render.git.tokens import read_token, with_token
 from render.limits import Limits
-from render.registry.deadline import read_deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +78,17 @@ def _open(places: Mapping[Path, Place], options: CommitOptions) -> Group:
         require_identity(repository)
     remote = choose_remote(repository, branch, options.remote) if options.push else None
     return Group(
-        hide_secrets(repository) if remote else repository,
+        _let_in(repository, remote) if remote else repository,
         place.git_folder,
         {folder: one.prefix for folder, one in places.items()},
         branch,
         branch == current,
         remote,
     )
+
+
+def _let_in(repository: Repository, remote: Remote) -> Repository:
+    """Give git the operator's token, where that is for the remote; no secret of either is ever shown."""
+    urls = read_urls(repository, remote)
+    token = read_token(os.environ, urls, repository.limits)
+    return hide_secrets(with_token(repository, urls[0], token) if token else repository)

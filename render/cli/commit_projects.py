@@ -9,7 +9,7 @@ from render.files import LOCK_FILE
 from render.git.repository import Repository
 from render.git.revisions import read_file
 from render.git.uncommitted import find_uncommitted
-from render.inputs.folders import list_kustomizations, list_yaml_files
+from render.inputs.folders import list_yaml_files, reads_elsewhere
 from render.limits import Limits
 from render.lock.model import Lock
 from render.lock.parse import parse_lock
@@ -30,10 +30,9 @@ class Project:
         """The lock's path from the root."""
         return self.prefix + LOCK_FILE
 
-    @property
-    def is_kustomized(self) -> bool:
-        """Whether it may have been built from anything in the repository."""
-        return bool(list_kustomizations(self.folder))
+    def reads_everything(self, repository: Repository) -> bool:
+        """Tell whether it may have been made from anything in the repository."""
+        return reads_elsewhere(self.folder, repository.limits)
 
     def compare(self, repository: Repository, start: str | None) -> LockChange | None:
         """Return what the lock changes on top of a commit, if anything."""

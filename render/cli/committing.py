@@ -8,12 +8,12 @@ from typing import Any
 from render.cli.commit_groups import Group, open_groups
 from render.cli.commit_options import CommitOptions
 from render.cli.commit_projects import Project, make_project
-from render.cli.output import Output
-from render.commit import Change, land, refuse_other_inputs
+from render.commit import Change, Reads, land, refuse_other_inputs
 from render.errors import RenderError
 from render.git.names import parse_author
 from render.git.revisions import find_commit
 from render.limits import Limits
+from render.output import Output
 from render.views.commit_message import LockChange, format_message, format_pull_request, format_subject
 from render.views.committed import Committed, committed_document, committed_hints, format_committed
 
@@ -93,8 +93,10 @@ class Committer:
             message,
             self._author,
             sign=self._options.sign,
-            inputs=frozenset(folder for project in projects for folder in project.inputs(group.repository)),
-            reads_everything=any(project.is_kustomized for project in projects),
+            made_from=Reads(
+                frozenset(folder for project in projects for folder in project.inputs(group.repository)),
+                everything=any(project.reads_everything(group.repository) for project in projects),
+            ),
         )
 
     def _tell_uncommitted(self, project: Project, names: Sequence[str]) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from render.cli.options import output_option
-from render.cli.output import Output
 from render.errors import Differs, InvalidInput
 from render.files import LOCK_FILE, read_plain
 from render.limits import LimitExceeded, Limits
@@ -17,6 +16,7 @@ from render.lock.live import LiveLock, parse_live_lock
 from render.lock.live_diff import diff_live
 from render.lock.model import Lock
 from render.lock.parse import parse_lock
+from render.output import Output
 from render.versions import Version, parse_version
 from render.views.diff import diff_document, format_diff
 from render.views.diff_markdown import format_markdown
@@ -96,7 +96,7 @@ class _Reader:
 
     def read_live(self) -> LiveLock:
         """Read a cluster's Lock from stdin."""
-        return parse_live_lock(sys.stdin.buffer.read(self._limits.lock_bytes), self._limits)
+        return parse_live_lock(sys.stdin.buffer.read(self._limits.lock_bytes + 1), self._limits)
 
     def read(self, text: str) -> Lock:
         """Read a file, a folder's lock, or one out of Git."""

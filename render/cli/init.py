@@ -10,17 +10,18 @@ from urllib.parse import urlsplit
 import click
 
 from render.cli.options import output_option
-from render.cli.output import Output
 from render.git.failures import GitMissing, NotARepository
 from render.git.repository import Repository, find_place
 from render.git.temporary import InvalidUrl, check_url
 from render.inputs.folders import is_folder, list_yaml_files
 from render.limits import Limits
 from render.names import dns_label
+from render.output import Output
 from render.scaffold import (
     CI_SERVERS,
     SAMPLE,
     Choices,
+    File,
     ScaffoldReport,
     check_choices,
     choose_pieces,
@@ -44,12 +45,24 @@ class _Surroundings(NamedTuple):
     "xplock init --repo https://git.example.org/acme/platform.git --path clusters/production --dry-run"
 )
 @click.argument("folder", metavar="[DIR]", default=Path(), type=click.Path(file_okay=False, path_type=Path))
-@click.option("--name", help="The Application's name, instead of the folder's.")
+@click.option("--name", metavar="NAME", help="The Application's name, instead of the folder's.")
 @click.option("--repo", "repository", metavar="URL", help="The repository, instead of git's remote origin.")
 @click.option("--path", metavar="PATH", help="The folder's path in the repository, instead of where it is.")
 @click.option("--image", metavar="REF", help="The image that xplock runs in, which you have built.")
+@click.option(
+    "--commit-to",
+    metavar="BRANCH",
+    help="Let the plugin commit a lock that is missing or out of date to this branch.",
+)
+@click.option(
+    "--hydrate",
+    is_flag=True,
+    help="Apply by way of Argo CD's source hydrator: what is rendered goes to a branch of its own.",
+)
 @click.option("--ci", type=click.Choice(CI_SERVERS), help="Also write a job for this CI server.")
-@click.option("--force", is_flag=True, help="Replace files that are there already.")
+@click.option(
+    "--force", is_flag=True, help="Replace files that are there already, but for those that others share."
+)
 @click.option("--dry-run", is_flag=True, help="Write nothing; tell what would be written.")
 @output_option("text", "json")
 @click.pass_obj
@@ -58,6 +71,7 @@ def init(
     /,
     folder: Path,
     ci: str | None,
+    hydrate: bool,
     force: bool,
     dry_run: bool,
     form: str,
@@ -66,7 +80,7 @@ def init(
     """Write what a project starts with into DIR: a sample, an Argo CD Application, the plugin's sidecar, a CronJob.
 
     What belongs to the top of a repository, such as .pre-commit-config.yaml, is written there. Files that exist are
-    left as they are.
+    left as they are without --force, and those at the top always: what to add to them is printed.
     """
     limits = Limits.from_environment(os.environ)
     around = _look_around(folder, limits)
@@ -74,7 +88,8 @@ def init(
     check_choices(choices)
     # A sample beside what the folder asks for already would be installed as well.
     sample = not (is_folder(folder) and list_yaml_files(folder, limits))
-    files = place_files(choose_pieces(ci, sample=sample), choices, folder, around.top)
+    pieces = choose_pieces(choices, ci, sample=sample, hydrate=hydrate)
+    files = place_files(pieces, choices, folder, around.top)
     report = write_scaffold(files, force=force, dry_run=dry_run)
     if not sample:
         report = replace(report, left={folder / SAMPLE: "the folder has manifests already", **report.left})
@@ -86,6 +101,14 @@ def init(
         output.warn(
             f"no remote tells where the repository is; {choices.repository} is an example: --repo URL"
         )
+    if given["image"] is None and report.written:
+        output.say(f"{choices.image} is an example: build the image, and name yours with --image REF")
+    if folder / SAMPLE in report.written:
+        output.say(
+            f"{folder / SAMPLE} is an example: replace it by what you want, then run: xplock lock {folder}"
+        )
+    for path, file in report.lacking.items():
+        _advise(output, path, file)
 
 
 def _look_around(folder: Path, limits: Limits) -> _Surroundings:
@@ -123,6 +146,13 @@ def _choose(around: _Surroundings, given: Mapping[str, str | None]) -> Choices:
     return replace(choices, path=PurePosixPath(choices.path).as_posix())
 
 
+def _advise(output: Output, path: Path, file: File) -> None:
+    where = f"add below its {file.below}" if file.below else "add to it"
+    output.say(f"{path} stays as it is; for this folder, {where}:")
+    for line in file.part.splitlines():
+        output.say(line)
+
+
 def _format_report(report: ScaffoldReport, *, dry_run: bool) -> str:
     lines = [f"{'Would write' if dry_run else 'Wrote   '} {path}" for path in report.written]
     lines += [f"Left     {path} ({why})" for path, why in report.left.items()]
@@ -134,5 +164,12 @@ def _report_document(folder: Path, report: ScaffoldReport, *, dry_run: bool) -> 
         "folder": str(folder),
         "dryRun": dry_run,
         "written": [str(path) for path in report.written],
-        "left": [{"path": str(path), "why": why} for path, why in report.left.items()],
+        "left": [
+            {
+                "path": str(path),
+                "why": why,
+                "add": report.lacking[path].part if path in report.lacking else None,
+            }
+            for path, why in report.left.items()
+        ],
     }

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import click
 
-from render.cli.output import Output
 from render.cli.root import COMPLETE_VARIABLE, xplock
 from render.errors import RenderError
+from render.output import Output
 
 
 def invoke(arguments: Sequence[str], output: Output) -> int:
@@ -48,7 +48,13 @@ def _in_our_words(error: click.ClickException) -> RenderError:
     context = getattr(error, "ctx", None)
     where = context.command_path if context else "xplock"
     meant = [f"did you mean {' or '.join(near)}?"] if near else []
+    if isinstance(error, click.NoSuchOption) and _is_global(error.option_name):
+        meant = [f"it stands before the command: xplock {error.option_name}{where.removeprefix('xplock')}"]
     return RenderError(_uncapped(what), why=_uncapped(why) or (), next=[*meant, f"see {where} --help"])
+
+
+def _is_global(option: str) -> bool:
+    return any(option in parameter.opts for parameter in xplock.params)
 
 
 def _uncapped(text: str) -> str:

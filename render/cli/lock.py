@@ -1,21 +1,26 @@
 """xplock lock: resolve and write."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from render.cli.commit_options import CommitOptions, commit_options
+from render.cli.operator_options import CACHE, GIT_TOKEN, REGISTRIES, OperatedCommand
 from render.cli.options import folders_argument, layout_option, offline_option, output_option
-from render.cli.output import Output
-from render.cli.resolving import Outcome, Resolver
 from render.cli.several import resolve_folders
 from render.errors import Differs, Unsatisfiable
 from render.files import LOCK_FILE
+from render.limits import Limits
 from render.lock.file import write_lock
 from render.lock.format import format_lock
+from render.lock.live import LiveLock, parse_live_lock
+from render.output import Output
 from render.pipeline import LockOptions
+from render.resolving import Outcome, Resolver
+from render.texts import counted, first_lines
 from render.views.report import format_report
 from render.views.report_document import report_document
 
@@ -23,8 +28,14 @@ if TYPE_CHECKING:
     from render.cli.committing import Committer
 
 
+# Of what contradicts itself, so much is shown.
+_SHOWN = 20
+
+
 @click.command(
-    epilog="Examples: xplock lock; xplock lock -P provider-aws-s3=v1.2.0; xplock lock --check clusters/*"
+    cls=OperatedCommand,
+    settings=(*CACHE, *REGISTRIES, GIT_TOKEN),
+    epilog="Examples: xplock lock; xplock lock -P provider-aws-s3=v1.2.0; xplock lock --check clusters/*",
 )
 @folders_argument
 @click.option(
@@ -53,6 +64,13 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Let a package leave although its objects can no longer be compared with those of packages that come.",
 )
+@click.option(
+    "--live",
+    metavar="FILE",
+    type=click.File("rb"),
+    help="The Lock of a cluster in which packages were installed before they were locked, as `kubectl get lock lock "
+    "-o yaml` prints it; - for stdin. Who was attached there is remembered.",
+)
 @click.option("--commit", "commits", is_flag=True, help="Then commit the locks, as `xplock commit` does.")
 @commit_options
 @layout_option
@@ -70,6 +88,7 @@ def lock(
     new: bool,
     allow_downgrade: bool,
     accept_unknown: bool,
+    live: BinaryIO | None,
     commits: bool,
     layouts: list[tuple[str, Path]],
     form: str,
@@ -79,8 +98,9 @@ def lock(
 
     Pins that still fit stay. With several folders all are written, or none.
     """
-    options = LockOptions(packages, everything, allow_downgrade, accept_unknown)
-    resolver = Resolver(output, layouts, offline=offline, options=options, new=new)
+    limits = Limits.from_environment(os.environ)
+    options = LockOptions(packages, everything, allow_downgrade, accept_unknown, _read_live(live, limits))
+    resolver = Resolver(os.environ, output, layouts, offline=offline, options=options, new=new)
     how_to_commit = CommitOptions(**how)
     _check_usage(how_to_commit, commits=commits, check=check)
     committer = _open_committer(output, how_to_commit, folders, resolver) if commits else None
@@ -100,16 +120,21 @@ def lock(
     unsuited = [line for outcome in changed for line in outcome.unsuited]
     if check and unsuited:
         raise Unsatisfiable(
-            f"{len(changed)} of {len(outcomes)} locks would change, and what they say does not hold any more",
-            why=unsuited,
+            f"{len(changed)} of {counted(len(outcomes), 'lock')} would change, and what they say does not hold any more",
+            why=first_lines(unsuited, _SHOWN),
             next="run `xplock lock` and commit what it writes",
         )
     if check and changed:
         raise Differs(
-            f"{len(changed)} of {len(outcomes)} locks would change",
+            f"{len(changed)} of {counted(len(outcomes), 'lock')} would change",
             why=[str(outcome.folder / LOCK_FILE) for outcome in changed],
             next="run `xplock lock` and commit what it writes",
         )
+
+
+def _read_live(file: BinaryIO | None, limits: Limits) -> LiveLock | None:
+    # One byte more than may be there tells that there is too much.
+    return parse_live_lock(file.read(limits.lock_bytes + 1), limits) if file else None
 
 
 def _check_usage(how: CommitOptions, *, commits: bool, check: bool) -> None:

@@ -8,11 +8,14 @@ from pathlib import Path
 import click
 
 from render.cli.locked import folder_argument, read_whole_lock
+from render.cli.operator_options import CACHE, REGISTRIES, OperatedCommand
 from render.cli.options import layout_option, output_option
-from render.cli.output import Output
 from render.connect import open_world
+from render.errors import Differs
 from render.inputs.projects import read_inputs
+from render.output import Output
 from render.references import Source
+from render.texts import counted
 from render.views.outdated import (
     Standing,
     find_standings,
@@ -21,15 +24,19 @@ from render.views.outdated import (
     wanted_packages,
 )
 
-_DIFFERS = 3
 
-
-@click.command(epilog="Example: xplock outdated platform/ --exit-code")
+@click.command(
+    cls=OperatedCommand,
+    settings=(*CACHE, *REGISTRIES),
+    epilog="Example: xplock outdated platform/ --exit-code",
+)
 @folder_argument
 @click.option(
     "--all", "everything", is_flag=True, help="List every package, also those without anything newer."
 )
-@click.option("--exit-code", is_flag=True, help=f"Leave with {_DIFFERS} if something newer suits everyone.")
+@click.option(
+    "--exit-code", is_flag=True, help=f"Leave with {Differs.exit_code} if something newer suits everyone."
+)
 @layout_option
 @output_option("text", "json")
 @click.pass_context
@@ -53,7 +60,7 @@ def outdated(
     inputs = read_inputs(folder, world.limits, os.environ)
     catalog = world.catalog([*layouts, *inputs.settings.layouts], inputs.rewrites)
     sources = [package.source for package in wanted_packages(lock)]
-    with output.busy(f"asking for the tags of {len(sources)} packages"):
+    with output.busy(f"asking for the tags of {counted(len(sources), 'package')}"):
         tags = fetch_tags(sources, catalog.tags, parallel=world.limits.parallel)
     standings = find_standings(lock, tags, follow_families=inputs.settings.families == "follow")
     shown = [standing for standing in standings if everything or standing.is_outdated]
@@ -63,7 +70,7 @@ def outdated(
         output.result(format_standings(shown))
     output.say(_summary(standings))
     if exit_code and any(standing.newer_within for standing in standings):
-        context.exit(_DIFFERS)
+        context.exit(Differs.exit_code)
 
 
 def fetch_tags(
@@ -81,5 +88,5 @@ def fetch_tags(
 def _summary(standings: Sequence[Standing]) -> str:
     behind = sum(standing.is_outdated for standing in standings)
     unknown = sum(standing.locked is None for standing in standings)
-    text = f"{behind} of {len(standings)} packages have something newer"
-    return f"{text}; {unknown} are locked without a version to compare" if unknown else text
+    text = f"something newer for {behind:,} of {counted(len(standings), 'package')}"
+    return f"{text}; {unknown:,} locked without a version to compare" if unknown else text

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from render.cli.output import Output
 from render.files import replace_file
 from render.limits import Limits
+from render.output import Output
 from render.packages import count_kinds
 from render.packaging import build_into_layout
 from render.references import parse_reference
@@ -41,9 +41,15 @@ def _parse_platform(context: click.Context, option: click.Parameter, text: str |
 )
 @click.option("--ignore", multiple=True, metavar="GLOB", help="Files to leave out; may be repeated.")
 @click.option(
-    "--examples", default="examples", show_default=True, help="The folder of examples, a layer of its own."
+    "--examples",
+    metavar="FOLDER",
+    default="examples",
+    show_default=True,
+    help="The folder of examples, a layer of its own.",
 )
-@click.option("--platform", callback=_parse_platform, help="What the package is for, as linux/amd64.")
+@click.option(
+    "--platform", metavar="OS/ARCH", callback=_parse_platform, help="What the package is for, as linux/amd64."
+)
 @click.pass_obj
 def build(
     output: Output,

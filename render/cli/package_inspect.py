@@ -5,10 +5,11 @@ from pathlib import Path
 
 import click
 
+from render.cli.operator_options import CACHE, REGISTRIES, OperatedCommand
 from render.cli.options import layout_option, output_option
-from render.cli.output import Output
 from render.errors import InvalidInput
 from render.limits import Limits
+from render.output import Output
 from render.packaging import inspect_path, inspect_reference
 from render.references import InvalidReference, Reference, parse_reference
 from render.views.inspection import format_inspection, inspection_document
@@ -16,8 +17,10 @@ from render.xpkg.inspect import Inspection
 
 
 @click.command(
+    cls=OperatedCommand,
+    settings=(*CACHE, *REGISTRIES),
     epilog="Examples: xplock package inspect xpkg.example.org/acme/platform:v1.0.0 -o json; "
-    "xplock package inspect platform.xpkg"
+    "xplock package inspect platform.xpkg",
 )
 @click.argument("what", metavar="REF|FILE|LAYOUT")
 @click.option("--objects", is_flag=True, help="List every object, however many there are.")

@@ -5,16 +5,19 @@ from pathlib import Path
 
 import click
 
-from render.cli.output import Output
+from render.cli.operator_options import CACHE, REGISTRIES, OperatedCommand
 from render.connect import open_world
 from render.errors import InvalidInput
+from render.output import Output
 from render.references import Reference, parse_reference
 from render.xpkg.package_file import PackageFile
 from render.xpkg.publish import plan_publication
 
 
 @click.command(
-    epilog="Example: xplock package push amd64.xpkg arm64.xpkg xpkg.example.org/acme/provider:v1.0.0"
+    cls=OperatedCommand,
+    settings=(*CACHE, *REGISTRIES),
+    epilog="Example: xplock package push amd64.xpkg arm64.xpkg xpkg.example.org/acme/provider:v1.0.0",
 )
 @click.argument(
     "files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="FILE..."

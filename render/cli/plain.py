@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-from render.cli.output import Output
 from render.limits import Limits
 from render.manifests.text import format_yaml
+from render.output import Output
 from render.rendering import render_folder
 
 

@@ -4,7 +4,8 @@ import os
 
 import click
 
-from render.cli.output import Output
+from render.output import Output
+from render.plugin import POLICIES, run_plugin
 
 
 @click.group(epilog="Example: cd platform && xplock plugin generate --lock-policy frozen")
@@ -15,7 +16,7 @@ def plugin() -> None:
 @plugin.command(epilog="Example: xplock plugin generate --lock-policy resolve")
 @click.option(
     "--lock-policy",
-    type=click.Choice(["frozen", "resolve", "commit"]),
+    type=click.Choice(POLICIES),
     help="What to do if the lock is missing or out of date: refuse, resolve for this once and write nothing, or "
     "commit a lock where the operator allows that. Without it, XPLOCK_LOCK_POLICY or frozen.",
 )
@@ -23,8 +24,6 @@ def plugin() -> None:
 def generate(output: Output, lock_policy: str | None) -> None:
     """Write the manifests of the current folder to stdout, all of them or none."""
     # The same as without click.
-    from render.plugin import run_plugin
-
     chosen = ["--lock-policy", lock_policy] if lock_policy else []
     run_plugin(["generate", *chosen], os.environ, output)
 
@@ -33,6 +32,4 @@ def generate(output: Output, lock_policy: str | None) -> None:
 @click.pass_obj
 def parameters(output: Output) -> None:
     """Write what an Application may choose, in the form that Argo CD shows."""
-    from render.plugin import run_plugin
-
     run_plugin(["parameters"], os.environ, output)

@@ -7,17 +7,21 @@ from typing import Any
 import click
 
 from render.cli.locked import folder_argument
+from render.cli.operator_options import CACHE, REGISTRIES, OperatedCommand, given_settings
 from render.cli.options import layout_option, offline_option, output_option
-from render.cli.output import Output
 from render.limits import Limits
 from render.manifests.folder import FolderReport, write_folder
 from render.manifests.text import format_json, format_yaml
+from render.output import Output
 from render.rendering import render_folder
+from render.texts import counted
 
 
 @click.command(
+    cls=OperatedCommand,
+    settings=(*CACHE, *REGISTRIES),
     epilog="Examples: xplock render | kubectl apply -f -; xplock render platform/ --out rendered; "
-    "xplock render --resolve"
+    "xplock render --resolve",
 )
 @folder_argument
 @click.option(
@@ -46,15 +50,15 @@ def render(
     """Render what is locked in DIR: the packages, pinned, and every other object of the folder.
 
     Neither network nor git is used. A lock that is missing or out of date is an error.
-    --offline and --layout are for --resolve.
+    --offline, --layout and the operator's settings are for --resolve.
     """
-    if (offline or layouts) and not resolve:
-        raise click.UsageError("--offline and --layout need --resolve")
+    if (offline or layouts or given_settings(click.get_current_context())) and not resolve:
+        raise click.UsageError("--offline, --layout and the operator's settings need --resolve")
     if target is not None and target.resolve() == folder.resolve():
         raise click.BadParameter("it is the folder that is rendered", param_hint="'--out'")
     limits = Limits.from_environment(os.environ)
     if resolve:
-        objects = _render_resolved(folder, output, limits, layouts, offline=offline)
+        objects = _render_resolved(folder, output, layouts, offline=offline)
     else:
         objects = render_folder(folder, limits, os.environ)
     if target is None:
@@ -68,23 +72,20 @@ def render(
 
 
 def _render_resolved(
-    folder: Path, output: Output, limits: Limits, layouts: list[tuple[str, Path]], *, offline: bool
+    folder: Path, output: Output, layouts: list[tuple[str, Path]], *, offline: bool
 ) -> list[dict[str, Any]]:
     # Whoever has a lock pays for none of this.
-    from render.cli.resolving import Resolver
-    from render.lock.format import format_lock
-    from render.lock.parse import parse_lock
     from render.rendering import render_lock
+    from render.resolving import Resolver
 
-    outcome = Resolver(output, layouts, offline=offline).resolve(folder)
-    # Rendered is what would be read from the file, so that it is the same with a lock and without.
-    lock = parse_lock(format_lock(outcome.after).encode(), limits, place=str(folder))
-    return render_lock(lock, outcome.inputs, limits, os.environ)
+    resolver = Resolver(os.environ, output, layouts, offline=offline, in_memory=True)
+    outcome = resolver.resolve(folder)
+    return render_lock(outcome.as_written(resolver.limits), outcome.inputs, resolver.limits, os.environ)
 
 
 def _format_report(target: Path, report: FolderReport) -> str:
     written, unchanged, removed = map(len, (report.written, report.unchanged, report.removed))
-    return f"{target}: {written} {'file' if written == 1 else 'files'} written, {unchanged} unchanged, {removed} removed"
+    return f"{target}: {counted(written, 'file')} written, {unchanged:,} unchanged, {removed:,} removed"
 
 
 def _report_document(target: Path, report: FolderReport) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import click
 
 from render import __version__
 from render.cli.lazy import LazyGroup
-from render.cli.output import Output
+from render.output import Output
 
 # What a shell sets to ask for completions.
 COMPLETE_VARIABLE = "_XPLOCK_COMPLETE"
@@ -14,6 +14,7 @@ _COMMANDS = {
     "retire": ("render.cli.retire", "Let go of packages that are leaving."),
     "render": ("render.cli.render", "Render manifests from the lock."),
     "check": ("render.cli.check", "Find what is wrong with folders and their locks, offline."),
+    "explain": ("render.cli.explain", "Explain what a rule of check finds, and what to do."),
     "tree": ("render.cli.tree", "Show the locked packages as a tree."),
     "why": ("render.cli.why", "Show who needs a package, and which versions they accept."),
     "outdated": ("render.cli.outdated", "Show which locked packages have newer versions."),
@@ -31,7 +32,7 @@ _COMMANDS = {
     cls=LazyGroup,
     lazy=_COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Example: xplock lock, then xplock tree",
+    epilog="Example: xplock lock && xplock tree",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Tell every request on stderr.")
 @click.option("-q", "--quiet", is_flag=True, help="Tell only warnings and errors on stderr.")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from io import StringIO, TextIOWrapper
 from pathlib import Path
 
-from render.cli.output import Output, drop_stdout
 from render.errors import RenderError
+from render.output import Output, drop_stdout
 
 _INTERRUPTED = 130
 _OWN_BUG = 70
@@ -28,9 +28,14 @@ def run(arguments: Sequence[str]) -> int:
         output.say("interrupted")
         return _INTERRUPTED
     except BrokenPipeError:
-        # The reader has seen enough, as in `xplock … | head`.
         drop_stdout()
-        return 0
+        if not _is_plugin_call(arguments):
+            # The reader has seen enough, as in `xplock … | head`.
+            return 0
+        # Of manifests nobody has seen enough before the last.
+        unread = RenderError("nobody reads the result to its end", next="check where stdout goes")
+        output.error(unread)
+        return unread.exit_code
     except Exception:
         # Nobody should pay for our bugs before there is one.
         import traceback
@@ -43,33 +48,48 @@ def run(arguments: Sequence[str]) -> int:
 
 def _invoke(arguments: Sequence[str], output: Output) -> int:
     # Each way imports what it needs, and no more.
-    if arguments[:1] == ["plugin"] and not _HELP & {*arguments[1:]} and arguments[1:]:
+    if _is_plugin_call(arguments):
         from render.plugin import run_plugin
 
         run_plugin(arguments[1:], os.environ, output)
         return 0
-    folder = _plain_render(arguments)
-    if folder is not None:
+    plain = _plain_folders(arguments)
+    if plain and arguments[0] == "render":
         from render.cli.plain import render_plain
 
-        render_plain(folder, output)
+        render_plain(plain[0], output)
         return 0
+    if plain:
+        from render.cli.checking import check_folders
+
+        return check_folders(plain, output)
     from render.cli.invoke import invoke
 
     return invoke(arguments, output)
 
 
-def _plain_render(arguments: Sequence[str]) -> Path | None:
-    """Return the folder of a render without options: importing click would take longer than rendering."""
+def _is_plugin_call(arguments: Sequence[str]) -> bool:
+    """Tell whether it is Argo CD that asks for something, and not somebody for help."""
+    return arguments[:1] == ["plugin"] and not _HELP & {*arguments[1:]} and bool(arguments[1:])
+
+
+def _plain_folders(arguments: Sequence[str]) -> list[Path]:
+    """Return the folders of a render or a check without options: importing click would take longer than either."""
     match arguments:
-        case ["render"]:
-            name = "."
-        case ["render", name] if not name.startswith("-"):
+        case ["render" | "check"]:
+            names = ["."]
+        case ["render", name]:
+            names = [name]
+        case ["check", *names]:
             pass
         case _:
-            return None
+            return []
     # What is wrong with a folder is told by click, as for every other command.
-    return Path(name) if os.access(name, os.R_OK) and Path(name).is_dir() else None
+    return [Path(name) for name in names] if all(map(_is_plain_folder, names)) else []
+
+
+def _is_plain_folder(name: str) -> bool:
+    return not name.startswith("-") and os.access(name, os.R_OK) and Path(name).is_dir()
 
 
 def _speak_utf8() -> None:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from render.cli.output import Output
-from render.cli.resolving import Asked, Outcome, Resolver
 from render.errors import RenderError
 from render.lock.cluster import Member, find_used, in_order, read_members
 from render.lock.neighbours import Neighbours, read_neighbours
 from render.lock.sharing import refuse_shared
+from render.output import Output
+from render.resolving import Asked, Outcome, Resolver
 
 
 class SeveralFailed(RenderError):

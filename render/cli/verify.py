@@ -7,12 +7,14 @@ from pathlib import Path
 import click
 
 from render.cli.locked import read_whole_lock
+from render.cli.operator_options import REGISTRIES, OperatedCommand
 from render.cli.options import folders_argument, layout_option, output_option
-from render.cli.output import Output
 from render.connect import World, open_world
 from render.errors import Differs, RenderError
 from render.inputs.projects import read_inputs
 from render.lock.verify import VerifyFinding, verify_package
+from render.output import Output
+from render.texts import counted
 from render.views.verification import findings_document, format_findings
 
 
@@ -20,7 +22,8 @@ class LockNotGood(RenderError):
     """A lock that names bytes which are gone or are something else."""
 
 
-@click.command(epilog="Example: xplock verify clusters/*")
+# What the cache remembers is not what a registry has: it is never asked here.
+@click.command(cls=OperatedCommand, settings=REGISTRIES, epilog="Example: xplock verify clusters/*")
 @folders_argument
 @layout_option
 @output_option("text", "json")
@@ -31,7 +34,6 @@ def verify(output: Output, folders: tuple[Path, ...], layouts: list[tuple[str, P
     Exit 3: a tag has moved or is gone, and the lock still installs what it always did. Exit 1: the bytes are gone or
     are something else.
     """
-    # What the cache remembers is not what a registry has.
     environ = {**os.environ, "XPLOCK_CACHE_DIR": ""}
     world = open_world(environ, warn=output.warn, trace=output.trace)
     found: list[tuple[str, int, list[VerifyFinding]]] = []
@@ -60,14 +62,14 @@ def _conclude(findings: list[VerifyFinding]) -> None:
     grave = sorted({str(finding.package.source) for finding in findings if finding.trouble.is_grave})
     if grave:
         raise LockNotGood(
-            f"{len(grave)} locked packages cannot be relied on",
+            f"{counted(len(grave), 'locked package')} cannot be relied on",
             why=", ".join(grave),
             next="do not roll this lock out; find out who changed it or the registry, then run `xplock lock`",
         )
     moved = sorted({str(finding.package.source) for finding in findings})
     if moved:
         raise Differs(
-            f"the tags of {len(moved)} packages are not what was locked",
+            f"the tags of {counted(len(moved), 'package')} are not what was locked",
             why=", ".join(moved),
             next="nothing changes in the cluster; to take what a tag names now: xplock lock -P SRC",
         )

@@ -1,7 +1,12 @@
 """xplock check: what is wrong, in an exit code and in words."""
 
 import json
+import os
+import pty
 import shutil
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -122,7 +127,7 @@ def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     code = run(["check", "--help"])
 
     assert code == 0
-    assert "Example: xplock check" in capsys.readouterr().out
+    assert "Examples: xplock check" in capsys.readouterr().out
 
 
 def test_the_end_of_an_alias_in_a_used_folder_is_a_change_and_no_loss(
@@ -134,3 +139,151 @@ def test_the_end_of_an_alias_in_a_used_folder_is_a_change_and_no_loss(
 
     assert code == 3
     assert "provided-changed" in capsys.readouterr().out
+
+
+def _name_it_twice(project: Path) -> None:
+    for name in ("one", "two"):
+        (project / f"{name}.yaml").write_text(
+            "apiVersion: pkg.crossplane.io/v1\nkind: Configuration\n"
+            f"metadata:\n  name: {name}\nspec:\n  package: {HOME}/base:v1.1.0\n"
+        )
+
+
+def _rename_in_lock(project: Path) -> None:
+    lock = project / LOCK_FILE
+    text = lock.read_text().replace("object: acme-base\n", "object: mine\n")
+    lock.write_text(text.replace("  name: acme-base-", "  name: mine-"))
+
+
+def _double_in_lock(project: Path) -> None:
+    lock = project / LOCK_FILE
+    text = lock.read_text()
+    entry = text[text.index("- apiVersion") : text.index("- apiVersion", text.index("- apiVersion") + 1)]
+    lock.write_text(text.replace(entry, entry + entry, 1))
+
+
+@pytest.mark.parametrize(
+    ("damage", "code", "rule"),
+    [
+        (_name_it_twice, 2, "inputs-invalid"),
+        (_rename_in_lock, 3, "lock-stale"),
+        (_double_in_lock, 2, "lock-invalid"),
+    ],
+    ids=["two manifests", "another name below an attached dependant", "twice in the lock"],
+)
+def test_a_set_in_which_one_source_has_two_objects_is_refused_beforehand(
+    world: World,
+    capsys: pytest.CaptureFixture[str],
+    damage: Callable[[Path], None],
+    code: int,
+    rule: str,
+) -> None:
+    project = world.project("shop", "app:v1.0.0")
+    run(["-q", "lock", "shop"])
+    damage(project)
+    capsys.readouterr()
+
+    found = run(["check", "shop"])
+
+    assert found == code
+    assert f"shop: {rule}: " in capsys.readouterr().out
+
+
+def test_github_gets_a_command_for_each_finding(cluster: World, capsys: pytest.CaptureFixture[str]) -> None:
+    (cluster.folder / "app" / LOCK_FILE).unlink()
+
+    code = run(["check", "-o", "github", "platform", "app"])
+
+    command, count = capsys.readouterr().out.splitlines()
+    assert code == 3
+    assert command.startswith("::error file=app/xplock.yaml,line=1,title=xplock lock-missing::app has no ")
+    assert count == "2 folders, 1 finding"
+
+
+def test_code_scanning_gets_a_log(cluster: World, capsys: pytest.CaptureFixture[str]) -> None:
+    (cluster.folder / "app" / LOCK_FILE).unlink()
+
+    code = run(["check", "-o", "sarif", "platform", "app"])
+
+    [ran] = json.loads(capsys.readouterr().out)["runs"]
+    assert (code, [result["ruleId"] for result in ran["results"]]) == (3, ["lock-missing"])
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "github"])
+def test_no_form_shows_the_password_in_a_url(
+    world: World, form: str, canary: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (world.folder / "built").mkdir()
+    entry = f"https://robin:{canary}@git.example.org/acme/base?token={canary}"
+    (world.folder / "built/kustomization.yaml").write_text(f"resources: ['{entry}']\n")
+
+    run(["check", "built", "-o", form])
+
+    output = capsys.readouterr().out
+    assert "https://***@git.example.org/acme/base" in output
+    assert canary not in output
+
+
+def test_options_change_nothing_about_what_is_found(
+    cluster: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (cluster.folder / "app" / LOCK_FILE).unlink()
+
+    # Without options click is not imported.
+    plain = run(["check", "platform", "app"]), capsys.readouterr().out
+    clicked = run(["check", "-o", "text", "platform", "app"]), capsys.readouterr().out
+
+    assert plain == clicked
+
+
+def test_a_folder_that_does_not_exist_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["check", "nowhere"])
+
+    assert (code, capsys.readouterr().out) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "coloured"),
+    [({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
+    ids=["a terminal", "NO_COLOR", "a dumb terminal"],
+)
+@pytest.mark.usefixtures("cluster")
+def test_the_rule_is_coloured_on_a_terminal_unless_somebody_minds(
+    settings: dict[str, str], coloured: bool
+) -> None:
+    (Path("app") / LOCK_FILE).unlink()
+
+    text = _on_a_terminal(["check", "platform", "app"], settings)
+
+    rule = "\x1b[1;31mlock-missing\x1b[0m" if coloured else "lock-missing"
+    assert text.startswith(f"app: {rule}: app has no {LOCK_FILE}")
+    assert ("\x1b" in text) is coloured
+
+
+def _on_a_terminal(arguments: list[str], settings: dict[str, str]) -> str:
+    environ = {name: text for name, text in os.environ.items() if name not in ("NO_COLOR", "TERM")}
+    ours, theirs = pty.openpty()
+    subprocess.run(
+        [sys.executable, "-m", "render", *arguments], stdout=theirs, env={**environ, **settings}, check=False
+    )
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as terminal:
+        return terminal.read1(65_536).decode()
+
+
+def test_folders_with_the_same_lock_are_each_judged_by_their_own_files(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.project("one", "app:v1.0.0")
+    run(["-q", "lock", "one"])
+    world.project("two", "app:v2.0.0")
+    shutil.copy(Path("one") / LOCK_FILE, Path("two") / LOCK_FILE)
+    shutil.copytree("one", "three")
+    capsys.readouterr()
+
+    code = run(["check", "one", "two", "three"])
+
+    output = capsys.readouterr().out
+    assert code == 3
+    assert output.startswith("two: lock-stale: ")
+    assert output.endswith("3 folders, 1 finding\n")

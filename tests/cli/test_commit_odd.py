@@ -1,12 +1,6 @@
 """xplock commit in every kind of repository: it works, or says in one line why not, and breaks nothing."""
 
-import os
-import random
-import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -15,21 +9,21 @@ from rig.repositories import (
     TWO,
     WORK_TREES,
     check_integrity,
+    fill,
     git,
-    lock_text,
-    make_dirty,
+    give,
     new_repository,
     paths_in,
     project,
     shop,
-    start_xplock,
+    small_disk,
     status,
     text_at,
 )
 
 from render.cli.run import run
 
-SECONDS = 60
+SOMEBODY_ELSE = 65534
 
 
 def why(told: str) -> list[str]:
@@ -148,14 +142,12 @@ def test_without_git_there_is_nothing_to_do(
     assert why(capsys.readouterr().err) == ["  why:  git is not installed"]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 def test_a_repository_of_somebody_else_is_trusted_only_if_the_user_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = shop(tmp_path)
     (root / SHOP).write_bytes(TWO)
-    for path in (root, *root.rglob("*")):
-        os.chown(path, 65534, 65534)
+    give(SOMEBODY_ELSE, root)
 
     refused = run(["commit", str(root / "shop")])
     told = capsys.readouterr().err
@@ -200,21 +192,6 @@ def test_an_index_that_somebody_else_writes_does_not_matter_for_another_branch(t
     assert text_at(root, "update") == TWO
 
 
-@contextmanager
-def small_disk(folder: Path, size: str) -> Iterator[Path]:
-    """Mount a small disk in memory, where that can be done."""
-    folder.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(folder)], capture_output=True
-    )
-    if done.returncode != 0:
-        pytest.skip("a disk can be mounted by root only")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
 def test_a_repository_that_cannot_be_written_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -237,8 +214,7 @@ def test_a_disk_that_is_full_breaks_nothing(tmp_path: Path, capsys: pytest.Captu
         root = shop(disk)
         (root / SHOP).write_bytes(TWO)
         before = git(root, "rev-parse", "HEAD"), git(root, "status", "--porcelain")
-        with pytest.raises(OSError, match="No space left"):
-            (disk / "filler").write_bytes(bytes(4 << 20))
+        fill(disk)
 
         code = run(["commit", str(root / "shop")])
 
@@ -256,63 +232,9 @@ def test_without_a_temporary_folder_it_says_so(
 ) -> None:
     root = shop(tmp_path)
     (root / SHOP).write_bytes(TWO)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "missing"))
 
     code = run(["commit", str(root / "shop")])
 
     assert code == 1
     assert "TMPDIR" in capsys.readouterr().err
-
-
-KILLS = 30
-
-
-def test_whenever_it_is_killed_the_next_run_succeeds_or_names_what_is_in_its_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A bounded number of kills at random moments; each takes all processes."""
-    root = shop(tmp_path)
-    # Whoever is killed leaves an index of its own behind, and only that.
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    make_dirty(root)
-    before = status(root)
-    chance = random.Random(7)
-
-    for number in range(1, KILLS + 1):
-        text = lock_text(f"app v1.{number}.0")
-        (root / SHOP).write_bytes(text)
-        _kill_after(root, chance.uniform(0.0, 0.25))
-        check_integrity(root)
-        _finish(root)
-        assert text_at(root, "HEAD") == text
-        assert git(root, "status", "--porcelain", SHOP) == ""
-        assert status(root) == before
-
-    assert int(git(root, "rev-list", "--count", "HEAD")) == KILLS + 1
-
-
-def _commit_alone(root: Path) -> None:
-    os.setsid()
-    os._exit(run(["-q", "commit", str(root / "shop")]))
-
-
-def _kill_after(root: Path, seconds: float) -> None:
-    process = get_context("fork").Process(target=_commit_alone, args=(root,))
-    process.start()
-    process.join(seconds)
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid or 0, signal.SIGKILL)
-    process.join(SECONDS)
-
-
-def _finish(root: Path) -> None:
-    """Run it once more; what it names as being in its way is removed, as a person would."""
-    process = start_xplock("commit", str(root / "shop"))
-    _, errors = process.communicate(timeout=SECONDS)
-    if process.returncode == 0:
-        return
-    stale = errors.decode().partition("why:  ")[2].partition(" exists:")[0]
-    assert stale.startswith(str(root / ".git")), errors.decode()
-    Path(stale).unlink()
-    _finish(root)

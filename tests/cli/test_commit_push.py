@@ -1,6 +1,8 @@
 """xplock commit --push: never by force, on top of others, all or nothing."""
 
+import base64
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,7 @@ from rig.repositories import (
     text_at,
     write_program,
 )
+from rig.server import Answer, RecordingServer, Request, answer, make_certificate
 
 from render.cli.run import run
 from render.files import LOCK_FILE
@@ -113,7 +116,7 @@ def test_earlier_commits_that_go_along_are_told(
 
     assert code == 0
     assert subjects(server) == ["lock shop: 1 updated", "mine", "a change"]
-    assert "1 earlier commits of main were pushed along" in capsys.readouterr().err
+    assert "pushed along: 1 earlier commit of main\n" in capsys.readouterr().err
 
 
 def test_a_lock_that_is_committed_and_not_pushed_is_pushed(
@@ -311,6 +314,25 @@ def test_a_server_that_is_busy_is_asked_again(
 
     assert (code, pushes(count)) == (0, 2)
     assert head(server, "main") == head(root)
+
+
+def test_a_server_that_stays_busy_is_told_as_such(
+    server: Path,
+    root: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (server / "refs" / "heads" / "main.lock").touch()
+    count = let_in_between(monkeypatch, tmp_path, "true")
+    mine = head(root)
+
+    code = run(["commit", "--push", str(root / "shop")])
+
+    told = capsys.readouterr().err
+    assert (code, pushes(count), head(root)) == (1, 5, mine)
+    assert told.startswith("error: origin refuses what is pushed to branch main\n")
+    assert "main.lock" in told
 
 
 def test_an_index_that_cannot_follow_stops_a_push_before_it_starts(
@@ -558,6 +580,99 @@ def test_a_secret_in_a_url_is_never_shown(
     assert told.out == ""
     assert canary not in told.err
     assert told.err.startswith("error: git cannot work in ")
+
+
+def repeat(request: Request) -> Answer:
+    """Ask for credentials, then refuse, and repeat everything that came with the question."""
+    given = [(name, value) for name, value in request.headers.items() if name.startswith(("X-", "Auth"))]
+    if not given:
+        return answer(401, headers={"WWW-Authenticate": 'Basic realm="git"'})
+    told = [*(f"{name}: {value}" for name, value in given), *(value for _, value in given)]
+    return answer(403, "\n".join([request.credentials, *told]).encode(), {"Content-Type": "text/plain"})
+
+
+@pytest.fixture
+def echo(tmp_path: Path, root: Path) -> Iterator[RecordingServer]:
+    """A server that repeats what it is sent, and is the remote of the clone."""
+    certificate = make_certificate(tmp_path / "certificate")
+    with RecordingServer(repeat, certificate=certificate) as server:
+        git(root, "config", "http.sslCAInfo", str(certificate.file))
+        git(root, "config", "remote.origin.url", f"{server.url}/team/platform.git")
+        yield server
+
+
+def basic(user: str, password: str) -> str:
+    """Return user and password as a header holds them."""
+    return base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        ["X-First: {canary}", "X-Second: another-secret"],
+        ["X-Both: {canary} another-secret"],
+        ["Authorization: Bearer {canary}"],
+        ["Authorization: Basic {basic}"],
+    ],
+)
+@pytest.mark.parametrize("options", [[], ["--branch", "update"]], ids=["push", "fetch"])
+def test_no_header_that_git_is_told_to_send_is_shown_when_a_server_repeats_it(
+    root: Path,
+    echo: RecordingServer,
+    headers: list[str],
+    options: list[str],
+    canary: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for header in headers:
+        text = header.format(canary=canary, basic=basic("robin", canary))
+        git(root, "config", "--add", "http.extraHeader", text)
+
+    code = run(["-v", "commit", "--push", *options, str(root / "shop")])
+
+    told = capsys.readouterr()
+    assert (code, told.out) == (1, "")
+    assert echo.saw(canary)
+    assert "***" in told.err
+    assert not any(secret in told.err for secret in (canary, basic("robin", canary), "another-secret"))
+
+
+@pytest.mark.parametrize("user", ["robin:{canary}", "{canary}:"])
+def test_what_is_in_a_url_is_not_shown_when_a_server_repeats_it_in_its_own_form(
+    root: Path, echo: RecordingServer, user: str, canary: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = echo.url.replace("https://", f"https://{user.format(canary=canary)}@")
+    git(root, "config", "remote.origin.url", f"{place}/team/platform.git")
+
+    code = run(["-v", "commit", "--push", str(root / "shop")])
+
+    told = capsys.readouterr()
+    assert (code, told.out) == (1, "")
+    assert echo.saw(canary)
+    assert "***" in told.err
+    assert not any(secret in told.err for secret in (canary, basic("robin", canary), basic(canary, "")))
+
+
+def test_what_a_credential_helper_gave_to_git_is_not_shown_where_a_server_repeats_it_as_a_header(
+    root: Path, tmp_path: Path, echo: RecordingServer, canary: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_program(tmp_path / "helper", f"#!/bin/sh\necho username=robin\necho password={canary}\n")
+    git(root, "config", "credential.helper", str(tmp_path / "helper"))
+
+    def repeat_header(request: Request) -> Answer:
+        header = request.headers.get("Authorization")
+        told = f"Authorization: {header}\n{header} is wrong".encode()
+        return answer(403, told, {"Content-Type": "text/plain"}) if header else repeat(request)
+
+    echo.routes["/team/platform.git/info/refs"] = repeat_header
+
+    code = run(["-v", "commit", "--push", str(root / "shop")])
+
+    told = capsys.readouterr()
+    assert (code, told.out) == (1, "")
+    assert echo.saw(canary)
+    assert "Basic *** is wrong" in told.err
+    assert basic("robin", canary) not in told.err
 
 
 def test_a_server_that_never_answers_is_given_up(

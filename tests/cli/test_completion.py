@@ -16,6 +16,11 @@ SECONDS = 60
 
 def completions(line: str) -> list[str]:
     """Return what bash is offered for the last word of a line."""
+    return [offer.partition(",")[2] for offer in offers(line)]
+
+
+def offers(line: str) -> list[str]:
+    """Return what bash is offered, each with its kind before it."""
     words = line.split(" ")
     environ = {
         **os.environ,
@@ -27,7 +32,7 @@ def completions(line: str) -> list[str]:
         [sys.executable, "-m", "render"], env=environ, capture_output=True, text=True, timeout=SECONDS
     )
     assert (done.returncode, done.stderr) == (0, "")
-    return [offer.partition(",")[2] for offer in done.stdout.splitlines()]
+    return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -39,12 +44,21 @@ def completions(line: str) -> list[str]:
         ("xplock package inspect --ob", ["--objects"]),
         ("xplock package inspect x -o ", ["text", "json"]),
         ("xplock package build x --pl", ["--platform"]),
+        ("xplock lock --ca", ["--cache-dir", "--ca-bundle"]),
         ("xplock completion z", ["zsh"]),
         ("xplock --ver", ["--verbose", "--version"]),
     ],
 )
 def test_the_last_word_is_completed(line: str, expected: list[str]) -> None:
     assert completions(line) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [("xplock lock --ca-bundle ca", "file,ca"), ("xplock lock --cache-dir ca", "dir,ca")],
+)
+def test_the_shell_completes_files_and_folders_itself(line: str, expected: str) -> None:
+    assert offers(line) == [expected]
 
 
 def test_a_command_is_offered_without_importing_it() -> None:

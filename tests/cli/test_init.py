@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from rig.deploying import TOP, read_one
+from rig.deploying import TOP, parsed, read_one
 from rig.packages import build
 
 from render.cli.run import run
@@ -14,6 +14,7 @@ from render.limits import Limits
 from render.packaging import build_into_layout
 from render.references import parse_reference
 from render.registry.layout import Layout
+from render.scaffold import Choices, choose_pieces, format_file
 
 URL = "https://git.example.org/acme/platform.git"
 META = '{"apiVersion": "meta.pkg.crossplane.io/v1", "kind": "Provider", "metadata": {"name": "provider-nop"}}'
@@ -71,15 +72,12 @@ def test_a_folder_outside_of_a_repository_gets_everything(
     assert (source["repoURL"], URL in output.err, "--repo URL" in output.err) == (URL, True, True)
 
 
-def test_a_new_folder_of_a_repository_shares_the_files_at_its_top(
-    repository: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_new_folder_of_a_repository_shares_the_files_at_its_top(repository: Path) -> None:
     code = run(["init", "clusters/Production_1", "--ci", "gitlab"])
 
-    output = capsys.readouterr()
     application = read_one(repository / "clusters/Production_1/argocd/application.yaml")
-    [hook] = read_one(repository / ".pre-commit-config.yaml")["repos"][0]["hooks"]
-    assert (code, output.err) == (0, "")
+    hooks = read_one(repository / ".pre-commit-config.yaml")["repos"][0]["hooks"]
+    assert code == 0
     assert files_of(repository) == [
         ".gitlab-ci.yml",
         ".pre-commit-config.yaml",
@@ -88,8 +86,8 @@ def test_a_new_folder_of_a_repository_shares_the_files_at_its_top(
     assert application["metadata"]["name"] == "production1"
     assert application["spec"]["source"]["repoURL"] == URL
     assert application["spec"]["source"]["path"] == "clusters/Production_1"
-    assert hook["args"] == ["clusters/Production_1"]
-    assert read_one(repository / ".gitlab-ci.yml")["xplock"]["variables"] == {
+    assert [hook["args"] for hook in hooks] == [["clusters/Production_1"]] * 2
+    assert read_one(repository / ".gitlab-ci.yml")["xplock-production1"]["variables"] == {
         "PROJECT": "clusters/Production_1"
     }
 
@@ -113,7 +111,7 @@ def test_what_is_said_counts_more_than_what_is_found(repository: Path) -> None:
     run(["init", *told, "--image", "registry.example.org/tools:v9", "--ci", "github"])
 
     application = read_one(repository / "argocd/application.yaml")
-    workflow = read_one(repository / ".github/workflows/xplock.yaml")["jobs"]["lock"]
+    workflow = read_one(repository / ".github/workflows/xplock.yaml")["jobs"]["xplock-platform"]
     assert application["metadata"]["name"] == "platform"
     assert application["spec"]["source"]["repoURL"] == "git@git.example.org:a/b.git"
     assert application["spec"]["source"]["path"] == "else/where"
@@ -163,9 +161,69 @@ def test_nothing_is_overwritten(repository: Path, capsys: pytest.CaptureFixture[
     assert code == 0
     assert (repository / ".pre-commit-config.yaml").read_text() == "repos: []\n"
     assert (repository / "argocd/application.yaml").read_text() == "mine"
-    assert "Left     .pre-commit-config.yaml (exists already)\n" in told
+    assert "Left     .pre-commit-config.yaml (is shared with others)\n" in told
     assert "Left     argocd/application.yaml (exists already)\n" in told
     assert "Wrote    argocd/plugin.yaml\n" in told
+
+
+@pytest.mark.parametrize("options", [[], ["--force"]])
+@pytest.mark.parametrize(
+    ("ci", "name", "heading"),
+    [
+        ("github", ".pre-commit-config.yaml", "add below its repos"),
+        ("github", ".github/workflows/xplock.yaml", "add below its jobs"),
+        ("gitlab", ".gitlab-ci.yml", "add to it"),
+    ],
+)
+def test_a_second_folder_leaves_what_is_shared_and_tells_what_to_add(
+    repository: Path, ci: str, name: str, heading: str, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["init", "clusters/one", "--ci", ci])
+    first = (repository / name).read_text()
+    capsys.readouterr()
+
+    code = run(["init", "clusters/two", "--ci", ci, *options])
+
+    output = capsys.readouterr()
+    _, _, rest = output.err.partition(f"{name} stays as it is; for this folder, {heading}:\n")
+    added = rest.partition("stays as it is")[0].rsplit("\n", 1)[0]
+    assert code == 0
+    assert f"Left     {name} (is shared with others)\n" in output.out
+    assert (repository / name).read_text() == first
+    # As if somebody had pasted it.
+    [both] = parsed(f"{first}{added}\n".encode())
+    places = re.findall(r"'(clusters/\w+)'", str(both))
+    assert places.count("clusters/one") == places.count("clusters/two") > 0
+
+
+@pytest.mark.usefixtures("repository")
+def test_what_is_only_an_example_is_told_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    image = Choices().image
+
+    run(["init", "clusters/one"])
+    unnamed = capsys.readouterr().err
+    run(["init", "clusters/two", "--image", "registry.example.org/tools:v9"])
+    named = capsys.readouterr().err
+
+    sample = "is an example: replace it by what you want, then run: xplock lock clusters"
+    assert unnamed.splitlines() == [
+        f"{image} is an example: build the image, and name yours with --image REF",
+        f"clusters/one/provider.yaml {sample}/one",
+    ]
+    assert named.startswith(f"clusters/two/provider.yaml {sample}/two\n")
+    assert Path("clusters/one/provider.yaml").read_text().startswith("# An example, which no registry has: ")
+
+
+@pytest.mark.usefixtures("repository")
+def test_the_same_folder_again_has_nothing_to_add(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["init", "clusters/one", "--ci", "gitlab"])
+    capsys.readouterr()
+
+    run(["init", "clusters/one", "--ci", "gitlab"])
+
+    output = capsys.readouterr()
+    assert "Left     .gitlab-ci.yml (is the same)\n" in output.out
+    assert output.err == ""
 
 
 def test_force_replaces_all_but_what_the_folder_asks_for(
@@ -184,6 +242,26 @@ def test_force_replaces_all_but_what_the_folder_asks_for(
     assert (repository / "provider.yaml").read_text() == "# mine\n"
     assert "Wrote    argocd/plugin.yaml\nLeft     provider.yaml (the folder has manifests already)\n" in told
     assert "Left     argocd/cronjob.yaml (is the same)\n" in told
+
+
+def test_what_is_rendered_can_go_to_a_branch_of_its_own(repository: Path) -> None:
+    code = run(["init", "clusters/one", "--hydrate"])
+
+    hydrator = read_one(repository / "clusters/one/argocd/application.yaml")["spec"]["sourceHydrator"]
+    assert (code, hydrator["drySource"]["plugin"]) == (0, {"name": "xplock"})
+    assert hydrator["drySource"]["repoURL"] == URL
+    assert hydrator["syncSource"] == {"targetBranch": "rendered/one", "path": "clusters/one"}
+    assert not (repository / "clusters/one/argocd/commit.yaml").exists()
+
+
+def test_the_plugin_may_commit_to_the_branch_that_is_named(repository: Path) -> None:
+    code = run(["init", "clusters/one", "--commit-to", "release"])
+
+    patch = read_one(repository / "clusters/one/argocd/commit.yaml")
+    patches = read_one(repository / "clusters/one/argocd/kustomization.yaml")["patches"]
+    [container] = patch["spec"]["template"]["spec"]["containers"]
+    assert (code, container["env"][0]["value"]) == (0, f"{URL}#release")
+    assert "commit.yaml" in [entry["path"] for entry in patches]
 
 
 def test_a_folder_that_asks_for_something_gets_no_sample(repository: Path) -> None:
@@ -215,6 +293,8 @@ def test_quietly_nothing_is_told(here: Path, capsys: pytest.CaptureFixture[str])
 def test_a_program_gets_the_same_as_json(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / ".pre-commit-config.yaml").write_text("repos: []\n")
 
+    [hooks] = [piece for piece in choose_pieces(Choices(), sample=True) if piece.shared]
+
     code = run(["init", "new", "-o", "json", "--dry-run"])
 
     assert code == 0
@@ -222,7 +302,13 @@ def test_a_program_gets_the_same_as_json(repository: Path, capsys: pytest.Captur
         "folder": "new",
         "dryRun": True,
         "written": ["new/provider.yaml", *(f"new/{name}" for name in BELOW_PROJECT[:-1])],
-        "left": [{"path": ".pre-commit-config.yaml", "why": "exists already"}],
+        "left": [
+            {
+                "path": ".pre-commit-config.yaml",
+                "why": "is shared with others",
+                "add": format_file(hooks, Choices(path="new")).part,
+            }
+        ],
     }
 
 
@@ -235,6 +321,7 @@ def test_a_program_gets_the_same_as_json(repository: Path, capsys: pytest.Captur
         ["--repo", "https://git.example.org/a\nkind: x"],
         ["--image", "no image"],
         ["--ci", "other"],
+        ["--commit-to", "a,b"],
         ["a\nb"],
     ],
 )
@@ -272,7 +359,7 @@ def test_a_place_that_cannot_be_written_is_told(here: Path, capsys: pytest.Captu
 def test_a_scaffold_locks_and_renders_the_sample_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sample = parse_reference("xpkg.crossplane.io/crossplane-contrib/provider-nop:v0.4.0")
+    sample = parse_reference("xpkg.example.org/acme/provider-nop:v0.4.0")
     built = build(tmp_path / "package", {"crossplane.yaml": META})
     build_into_layout(built, Layout(tmp_path / "layout", Limits()), [sample])
     run(["init", "--ci", "github"])

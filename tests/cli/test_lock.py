@@ -41,6 +41,70 @@ def test_a_folder_is_locked_with_one_version_that_suits_everyone(
     ]
 
 
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def _empty(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.mkdir()
+
+
+def _replace_by_file(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.touch()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (
+            _remove,
+            "is not a folder\n  why:  it has to be the OCI image layout that stands in for xpkg.example.org",
+        ),
+        (_replace_by_file, "is not a folder\n  why:  it has to be the OCI image layout"),
+        (_empty, "is not an OCI image layout\n  why:  such a folder has the files oci-layout and index.json"),
+    ],
+    ids=["gone", "a file", "empty"],
+)
+@pytest.mark.parametrize("command", [["lock"], ["render", "--resolve"], ["verify"]], ids=" ".join)
+def test_a_layout_that_is_none_is_told_where_it_is_read(
+    world: World,
+    command: list[str],
+    spoil: Callable[[Path], None],
+    told: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    project = world.project("shop", "app:v1.0.0")
+    run(["-q", "lock", str(project)])
+    expected = (project / LOCK_FILE).read_bytes()
+    if command != ["verify"]:
+        world.project("shop", "app:v2.0.0")
+    spoil(world.layout)
+    capsys.readouterr()
+
+    code = run([*command, str(project)])
+
+    errors = capsys.readouterr().err
+    assert (code, text_of(project)) == (2, expected)
+    assert errors.startswith(f"error: {world.layout} {told}")
+
+
+@pytest.mark.parametrize("spoil", [_remove, _replace_by_file])
+@pytest.mark.parametrize("command", [["lock"], ["render", "--resolve"]], ids=" ".join)
+def test_a_used_folder_that_is_not_there_is_told(
+    world: World, command: list[str], spoil: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    platform = world.project("platform", "base:v1.0.0")
+    project = world.project("shop", "app:v1.0.0", more="uses: [../platform]\n")
+    spoil(platform)
+
+    code = run([*command, str(project)])
+
+    assert (code, (project / LOCK_FILE).exists()) == (2, False)
+    assert f"error: {platform} is used, and is not a folder\n" in capsys.readouterr().err
+
+
 def test_locking_again_asks_nobody_and_leaves_the_file_alone(world: World) -> None:
     project = world.project("shop", "app:v1.0.0")
     run(["lock", str(project)])

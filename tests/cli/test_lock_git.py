@@ -70,6 +70,28 @@ def test_a_lock_that_git_has_and_the_folder_has_not_is_not_made_anew_without_bei
     assert "git checkout HEAD" in capsys.readouterr().err
 
 
+def test_a_repository_that_cannot_be_asked_may_have_a_lock(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = world.project("shop", "app:v1.0.0")
+    (folder / ".git").write_text("gitdir: /nowhere/.git/worktrees/shop\n")
+
+    refused = run(["lock", str(folder)])
+    made = (folder / LOCK_FILE).exists()
+    accepted = run(["lock", "--new", str(folder)])
+
+    assert (refused, made, accepted) == (1, False, 0)
+    assert f"git cannot work in {folder}" in capsys.readouterr().err
+
+
+def test_an_empty_folder_in_the_place_of_a_repository_is_none(world: World) -> None:
+    folder = world.project("shop", "app:v1.0.0")
+    (folder / ".git").mkdir()
+
+    assert run(["-q", "lock", str(folder)]) == 0
+    assert locked(folder) == {"app": "v1.0.0", "base": "v1.1.0"}
+
+
 def test_two_branches_that_each_add_a_root_lose_nothing(
     world: World,
     project: Path,

@@ -69,7 +69,7 @@ SOURCE                              LOCKED  WANTED  LATEST  HELD BACK BY
 xpkg.example.org/acme/provider-net  v2.3.0  v2.3.0  v3.0.0  xpkg.example.org/acme/app (^2)
 """
     )
-    assert (code, output.err) == (0, "1 of 3 packages have something newer\n")
+    assert (code, output.err) == (0, "something newer for 1 of 3 packages\n")
 
 
 def test_all_lists_the_others_too(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,7 +93,7 @@ def test_what_is_leaving_is_not_asked_about(tmp_path: Path, capsys: pytest.Captu
     code = run(["outdated", str(folder), layout_of(tmp_path / "layout", {"app": ["v1.0.0"]})])
 
     output = capsys.readouterr()
-    assert (code, output.out, output.err) == (0, "", "0 of 1 packages have something newer\n")
+    assert (code, output.out, output.err) == (0, "", "something newer for 0 of 1 package\n")
 
 
 def test_nothing_newer_is_no_table(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,7 +104,7 @@ def test_nothing_newer_is_no_table(project: Path, tmp_path: Path, capsys: pytest
     code = run(["outdated", str(project), layout])
 
     output = capsys.readouterr()
-    assert (code, output.out, output.err) == (0, "", "0 of 3 packages have something newer\n")
+    assert (code, output.out, output.err) == (0, "", "something newer for 0 of 3 packages\n")
 
 
 def test_what_cannot_be_compared_is_mentioned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,7 +114,7 @@ def test_what_cannot_be_compared_is_mentioned(tmp_path: Path, capsys: pytest.Cap
     run(["outdated", str(project), layout_of(tmp_path / "layout", {"app": ["nightly", "v1.0.0"]})])
 
     said = capsys.readouterr().err
-    assert said == "0 of 1 packages have something newer; 1 are locked without a version to compare\n"
+    assert said == "something newer for 0 of 1 package; 1 locked without a version to compare\n"
 
 
 def test_exit_code_tells_of_something_newer_that_suits_everyone(project: Path, tmp_path: Path) -> None:

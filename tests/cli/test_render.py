@@ -13,12 +13,12 @@ import pytest
 from rig.projects import HOME, World, small_world, text_of
 
 from render.cli.invoke import invoke
-from render.cli.output import Output
 from render.cli.run import run
 from render.documents import file_rules, parse_documents
 from render.files import LOCK_FILE
 from render.limits import Limits
 from render.manifests.identities import identify
+from render.output import Output
 
 SECONDS = 60
 ODD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: odd\ndata:\n  text: größer als ✓\n"
@@ -247,7 +247,7 @@ def test_an_option_is_an_option_even_where_a_folder_has_its_name(
 
 def test_layouts_and_offline_are_for_resolving(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["render", "--offline", str(project)]) == 2
-    assert "--offline and --layout need --resolve" in capsys.readouterr().err
+    assert "--offline, --layout and the operator's settings need --resolve" in capsys.readouterr().err
 
 
 def modules_of(*arguments: str) -> set[str]:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -174,6 +175,22 @@ def test_a_mistyped_option_is_told_the_nearest(capsys: pytest.CaptureFixture[str
     assert "did you mean --output?" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "right"),
+    [
+        (["lock", "-q"], "xplock -q lock"),
+        (["lock", "--verbose"], "xplock --verbose lock"),
+        (["package", "build", ".", "-v"], "xplock -v package build"),
+    ],
+)
+def test_a_global_option_behind_a_command_is_told_where_it_stands(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], right: str
+) -> None:
+    assert run(arguments) == 2
+
+    assert f"  next: it stands before the command: {right}\n" in capsys.readouterr().err
+
+
 def test_an_unknown_limit_in_the_environment_is_wrong_input(tmp_path: Path) -> None:
     done = xplock("package", "inspect", str(tmp_path), environ={"XPLOCK_LIMIT_NOPE": "1"})
 
@@ -239,7 +256,11 @@ def test_an_interrupt_ends_the_command_with_its_own_code(tmp_path: Path) -> None
     with RecordingServer(silence()) as server:
         environ = {**os.environ, "XPLOCK_PLAIN_HTTP": server.host, "HOME": str(tmp_path)}
         command = [sys.executable, "-m", "render", "package", "inspect", f"{server.host}/a:v1"]
-        with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        # Where these tests run in the background of a shell, interrupts are ignored.
+        default = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        with subprocess.Popen(
+            command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=default
+        ) as child:
             server.wait_for(1)
             child.send_signal(signal.SIGINT)
             out, err = child.communicate(timeout=SECONDS)

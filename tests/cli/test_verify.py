@@ -32,7 +32,7 @@ def project(world: World) -> Path:
 def test_what_is_as_it_was_locked_is_well(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = run(["verify", str(project)])
 
-    assert (code, capsys.readouterr().out) == (0, f"{project}: 3 of 3 packages are as they were locked\n")
+    assert (code, capsys.readouterr().out) == (0, f"{project}: 3 of 3 packages as locked\n")
 
 
 def test_a_tag_that_moved_is_named_with_both_digests(
@@ -47,6 +47,7 @@ def test_a_tag_that_moved_is_named_with_both_digests(
     assert code == 3
     assert f"{HOME}/base v1.1.0: tag moved" in output.out
     assert output.out.count("sha256:") == 2
+    assert output.err.startswith("error: the tags of 1 package are not what was locked\n")
     assert "xplock lock -P" in output.err
     assert text_of(project) == before
 
@@ -72,8 +73,10 @@ def test_bytes_that_are_gone_make_the_lock_worthless(
 
     code = run(["verify", str(project)])
 
+    output = capsys.readouterr()
     assert code == 1
-    assert f"{HOME}/base v1.1.0: bytes gone" in capsys.readouterr().out
+    assert f"{HOME}/base v1.1.0: bytes gone" in output.out
+    assert output.err.startswith("error: 1 locked package cannot be relied on\n")
 
 
 def test_two_digests_that_were_swapped_by_hand_are_both_named(
@@ -124,8 +127,8 @@ def test_several_folders_are_verified_in_one_call(
 
     assert code == 0
     assert capsys.readouterr().out.splitlines() == [
-        f"{project}: 3 of 3 packages are as they were locked",
-        f"{other}: 1 of 1 packages are as they were locked",
+        f"{project}: 3 of 3 packages as locked",
+        f"{other}: 1 of 1 package as locked",
     ]
 
 
@@ -142,6 +145,6 @@ def test_what_is_switched_off_is_verified_as_well(
 
     code = run(["verify", str(project)])
 
-    assert (as_locked, told) == (0, f"{project}: 4 of 4 packages are as they were locked\n")
+    assert (as_locked, told) == (0, f"{project}: 4 of 4 packages as locked\n")
     assert code == 3
     assert f"{HOME}/app v1.0.0 (switched off): tag moved" in capsys.readouterr().out

@@ -1,0 +1,55 @@
+"""xplock explain: what a rule of `check` finds, why that matters, and what to do."""
+
+from collections.abc import Iterable
+
+import click
+from click.shell_completion import CompletionItem
+
+from render.checks.explaining import Explanation, read_explanations
+from render.cli.options import output_option
+from render.errors import InvalidInput
+from render.output import Output
+
+
+class UnknownRule(InvalidInput):
+    """A rule that does not exist, and one of a similar name that does."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        # Only a mistake pays for it.
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, list(known), n=1)
+        super().__init__(
+            f"there is no rule {name!r}",
+            next=[*(f"did you mean {rule}?" for rule in near), "see them all: xplock explain"],
+        )
+
+
+def _complete(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    rules = [rule for rule in read_explanations() if rule.name.startswith(incomplete)]
+    return [CompletionItem(rule.name, help=rule.summary) for rule in rules]
+
+
+@click.command(epilog="Examples: xplock explain; xplock explain lock-stale")
+@click.argument("name", metavar="[RULE]", required=False, shell_complete=_complete)
+@output_option("text", "json")
+@click.pass_obj
+def explain(output: Output, name: str | None, form: str) -> None:
+    """Explain a RULE of `xplock check`: what it finds, why that matters, and what to do. Without one, list all."""
+    rules = {rule.name: rule for rule in read_explanations()}
+    if name is not None and name not in rules:
+        raise UnknownRule(name, rules)
+    asked = list(rules.values()) if name is None else [rules[name]]
+    if form == "json":
+        output.result_json([_document(rule) for rule in asked])
+    else:
+        output.result(_format_list(asked) if name is None else asked[0].text)
+
+
+def _format_list(rules: list[Explanation]) -> str:
+    width = max(len(rule.name) for rule in rules)
+    return "".join(f"{rule.name:<{width}}  {rule.summary}\n" for rule in rules)
+
+
+def _document(rule: Explanation) -> dict[str, str]:
+    return {"rule": rule.name, "summary": rule.summary, "explanation": rule.text}
