@@ -36,6 +36,7 @@ COPY plugin.yaml /home/argocd/cmp-server/config/plugin.yaml
 ENV PATH=/opt/xplock/bin:/usr/local/bin:/usr/bin:/bin \
     HOME=/tmp
 USER 999:999
+# Waits for processes that lost their parent, which neither Argo CD's server nor xplock does: they would stay as zombies.
 ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["xplock", "--help"]
 

@@ -14,16 +14,21 @@ import click
 import pytest
 from rig.deploying import ARGOCD, DEPLOY, SECONDS, TOP, build_component, kubectl, parsed, read_one
 from rig.examples import EXAMPLES, RENDERED
+from rig.leaks import Watcher, watched
 from rig.projects import small_world
-from rig.repositories import git
+from rig.readme import read_blocks
+from rig.repositories import git, serve
+from rig.server import RecordingServer, make_certificate, redirect
 
 from render import __version__
 from render.cli.root import xplock
+from render.cli.run import run
 from render.files import LOCK_FILE
 
 IMAGE = f"registry.example.org/xplock:{__version__}"
 README = (TOP / "README.md").read_text()
 EXECUTABLES = ["/usr/bin/tini", "--"]
+CRON_JOB = DEPLOY / "examples/cronjob.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -102,9 +107,11 @@ def test_what_the_plugin_calls_renders_and_announces(examples: Path) -> None:
 # The component
 
 
-def test_the_folder_builds_by_itself() -> None:
+def test_by_itself_the_folder_is_a_config_map_and_nothing_else() -> None:
     [config] = parsed(kubectl("kustomize", DEPLOY))
 
+    assert config["kind"] == "ConfigMap"
+    assert "By itself it is a ConfigMap and nothing else" in (DEPLOY / "kustomization.yaml").read_text()
     assert config["data"] == {"plugin.yaml": (TOP / "plugin.yaml").read_text()}
 
 
@@ -198,17 +205,22 @@ def test_the_rest_of_argo_cd_stays_as_it_is(built: dict[str, Any], pod: dict[str
     assert {key: data[key] for key in before["ConfigMap"]["data"]} == before["ConfigMap"]["data"]
 
 
-def test_the_commands_of_the_readme_do_the_same_without_kustomize(
+def test_the_commands_of_the_readme_do_the_same_to_a_cluster_without_kustomize(
     tmp_path: Path, built: dict[str, Any], sidecar: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = re.findall(r"^kubectl -n argocd (.*)$", README, re.MULTILINE)
-    create, *patches = [shlex.split(line) for line in lines]
+    [block] = [block for block in read_blocks() if block.need.startswith("a cluster")]
+    first, *lines, last = block.text.splitlines()[1:]
+    # It makes a text that is applied, and so may be there already.
+    create, _, applied = first.partition(" | ")
+    patches = [shlex.split(line.removeprefix("kubectl -n argocd ")) for line in lines]
     before = {
         (value["kind"].lower(), value["metadata"]["name"]): value for value in parsed(ARGOCD.read_bytes())
     }
-    monkeypatch.chdir(TOP)
+    # The folder in which the commands before have left whoever types these.
+    run(["-q", "init", str(tmp_path / "production")])
+    monkeypatch.chdir(tmp_path / "production")
 
-    created = json.loads(kubectl(*create, "--dry-run=client", "-o", "json"))
+    [created] = parsed(kubectl(*shlex.split(create)[1:]))
     patched = {}
     for verb, kind, name, *options in patches:
         (tmp_path / "object.json").write_text(json.dumps(before.pop((kind, name))))
@@ -219,8 +231,13 @@ def test_the_commands_of_the_readme_do_the_same_without_kustomize(
     assert by_name(pod["containers"])["xplock"] == sidecar
     assert by_name(pod["volumes"])["xplock-plugin"]["configMap"]["name"] == created["metadata"]["name"]
     assert created["data"] == built["ConfigMap/xplock-plugin"]["data"]
+    assert created["metadata"]["namespace"] == "argocd"
+    assert applied == "kubectl -n argocd apply -f -"
     assert patched["configmap"]["data"] == built["ConfigMap/argocd-cm"]["data"]
     assert before == {}
+    # What is applied is known to a cluster alone; here it is a file that is there, and an Application of the plugin.
+    assert last.startswith("kubectl -n argocd apply -f ")
+    assert read_one(Path(last.split()[-1]))["spec"]["source"]["plugin"] == {"name": "xplock"}
 
 
 # Examples
@@ -252,6 +269,71 @@ def test_the_application_names_the_plugin_and_syncs_by_itself() -> None:
     assert spec["syncPolicy"]["syncOptions"] == ["SkipDryRunOnMissingResource=true"]
 
 
+@pytest.mark.parametrize("name", ["application", "commit", "cronjob", "hydrator"])
+def test_kubectl_reads_an_example_as_we_do(name: str, tmp_path: Path) -> None:
+    (tmp_path / "object.yaml").write_bytes((DEPLOY / f"examples/{name}.yaml").read_bytes())
+    (tmp_path / "kustomization.yaml").write_text("resources: [object.yaml]\n")
+
+    [read] = parsed(kubectl("kustomize", tmp_path))
+
+    assert read == read_one(DEPLOY / f"examples/{name}.yaml")
+
+
+def uncommented(text: str, key: str) -> str:
+    """Return a part of a git configuration that is only shown, as somebody who needs it has it."""
+    block = next(part for part in text.split("\n\n") if f"# \t{key}" in part)
+    return "\n".join(line.removeprefix("# ") for line in block.partition("#\n")[2].splitlines())
+
+
+def test_the_secret_for_git_is_what_the_sidecar_and_the_cron_job_mount(
+    tmp_path: Path, pod: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (DEPLOY / "examples/git-config").read_text()
+    [command] = re.findall(r"^#   kubectl (.+)$", text, re.MULTILINE)
+    (tmp_path / "deploy").symlink_to(DEPLOY)
+    (tmp_path / "token").write_text("made-up")
+    monkeypatch.chdir(tmp_path)
+
+    secret = json.loads(kubectl(*shlex.split(command), "--dry-run=client", "-o", "json"))
+
+    job = read_one(CRON_JOB)["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    names = {by_name(job["volumes"])["git"]["secret"]["secretName"]}
+    names.add(by_name(pod["volumes"])["xplock-git"]["secret"]["secretName"])
+    assert (secret["metadata"]["name"], secret["metadata"]["namespace"]) == (*names, "argocd")
+    assert secret["data"].keys() == {"config", "token"}
+    # The README breaks the line.
+    assert f"`kubectl {command}`" in " ".join(README.split())
+
+
+def test_the_git_configuration_says_who_commits_and_how_git_gets_in(tmp_path: Path) -> None:
+    text = (DEPLOY / "examples/git-config").read_text()
+    every = [text, *(uncommented(text, key) for key in ("sslCAInfo", "sshCommand"))]
+    (tmp_path / "config").write_text("\n".join(every))
+
+    def configured(*question: str) -> str:
+        return git(tmp_path, "config", "--file", str(tmp_path / "config"), *question)
+
+    assert "@" in configured("user.email")
+    assert configured("user.name") == "xplock"
+    assert (
+        configured("--get-urlmatch", "http.sslCAInfo", "https://git.example.org/acme")
+        == "/etc/xplock/git/ca.crt"
+    )
+    ssh = shlex.split(configured("core.sshCommand"))
+    assert [word for word in ssh if "/" in word] == [
+        "/etc/xplock/git/key",
+        "UserKnownHostsFile=/etc/xplock/git/known_hosts",
+    ]
+    # Every file of those is named where the Secret is made.
+    assert set(re.findall(r"--from-file=([\w.]+)", text)) == {
+        "config",
+        "token",
+        "ca.crt",
+        "key",
+        "known_hosts",
+    }
+
+
 def test_the_hydrated_application_differs_in_where_it_is_applied_from() -> None:
     plain = read_one(DEPLOY / "examples/application.yaml")["spec"]
     hydrated = read_one(DEPLOY / "examples/hydrator.yaml")["spec"]
@@ -265,7 +347,7 @@ def test_the_hydrated_application_differs_in_where_it_is_applied_from() -> None:
 
 
 def test_the_cron_job_clones_and_locks_as_little_as_the_sidecar_may_do(sidecar: dict[str, Any]) -> None:
-    job = read_one(DEPLOY / "examples/cronjob.yaml")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    job = read_one(CRON_JOB)["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     [clone], [lock] = job["initContainers"], job["containers"]
     source = read_one(DEPLOY / "examples/application.yaml")["spec"]["source"]
 
@@ -278,49 +360,166 @@ def test_the_cron_job_clones_and_locks_as_little_as_the_sidecar_may_do(sidecar: 
             "runAsGroup": 999,
         }
         assert set(mounts(container).values()) == by_name(job["volumes"]).keys()
+        # The same file of the same Secret as where the plugin may commit.
+        assert variables(container)["XPLOCK_GIT_TOKEN_FILE"] == "/etc/xplock/git/token"
     assert job["automountServiceAccountToken"] is False
 
 
-def test_what_the_cron_job_runs_locks_and_pushes(tmp_path: Path) -> None:
-    server, first, clone = tmp_path / "server", tmp_path / "first", tmp_path / "clone"
-    source = read_one(DEPLOY / "examples/application.yaml")["spec"]["source"]
-    small_world(tmp_path).project(f"first/{source['path']}", "app:v1.0.0")
+def begin_platform(folder: Path) -> tuple[Path, str]:
+    """Make a server's repository with a project that was never locked, and return it with the project's path."""
+    path = read_one(DEPLOY / "examples/application.yaml")["spec"]["source"]["path"]
+    server, first = folder / "server.git", folder / "first"
+    small_world(folder).project(f"first/{path}", "app:v1.0.0")
     server.mkdir()
     git(server, "init", "--bare", "--initial-branch=main")
     for command in (["init", "--initial-branch=main"], ["add", "."], ["commit", "-m", "first"]):
         git(first, *command)
     git(first, "push", str(server), "main")
-    (tmp_path / "config").write_text("[user]\nname = Locker\nemail = locker@example.org\n")
-    job = read_one(DEPLOY / "examples/cronjob.yaml")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    places = {source["repoURL"]: server.as_uri(), "/clone/repository": str(clone)}
-    own = {"HOME": tmp_path, "XPLOCK_CACHE_DIR": tmp_path / "cache", "GIT_CONFIG_GLOBAL": tmp_path / "config"}
+    (folder / "git").mkdir()
+    (folder / "git/config").write_text("[user]\nname = Locker\nemail = locker@example.org\n")
+    return server, path
 
+
+def run_cron_job(folder: Path, url: str, **more: str) -> list[subprocess.CompletedProcess[str]]:
+    """Run what the CronJob runs, one container after the other, until one fails; its folders are below this one."""
+    repository = read_one(DEPLOY / "examples/application.yaml")["spec"]["source"]["repoURL"]
+    job = read_one(CRON_JOB)["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    places = {repository: url, "/clone/": f"{folder}/", "/etc/xplock/": f"{folder}/", "/tmp": str(folder)}
+
+    def place(text: str) -> str:
+        # In one go: what is put in may look like what is looked for.
+        return re.sub("|".join(map(re.escape, places)), lambda found: places[found[0]], text)
+
+    done: list[subprocess.CompletedProcess[str]] = []
     for container in (*job["initContainers"], *job["containers"]):
-        command = [places.get(word, word) for word in container["command"][2:]]
+        command = [*map(place, container["command"][2:])]
         program = [sys.executable, "-m", "render"] if command[0] == "xplock" else command[:1]
-        subprocess.run(
-            [*program, *command[1:]],
-            cwd=places.get(container.get("workingDir"), tmp_path),
-            env=os.environ | variables(container) | own | {"GIT_ALLOW_PROTOCOL": "file"},
-            check=True,
-            timeout=SECONDS,
+        given = {name: place(value) for name, value in variables(container).items()}
+        done.append(
+            subprocess.run(
+                [*program, *command[1:]],
+                cwd=place(container.get("workingDir", "/tmp")),
+                env={**os.environ, **given, **more},
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+            )
         )
+        if done[-1].returncode:
+            break
+    return done
+
+
+def test_what_the_cron_job_runs_locks_and_pushes(tmp_path: Path) -> None:
+    server, path = begin_platform(tmp_path)
+
+    done = run_cron_job(tmp_path, server.as_uri(), GIT_ALLOW_PROTOCOL="file")
 
     changed = git(server, "show", "--format=%an", "--name-only", "main").split()
-    assert changed == ["Locker", f"{source['path']}/{LOCK_FILE}"]
+    assert [container.returncode for container in done] == [0, 0], done
+    assert changed == ["Locker", f"{path}/{LOCK_FILE}"]
+
+
+def test_the_token_of_the_sidecar_lets_the_cron_job_in_and_nobody_else_sees_it(
+    tmp_path: Path, canary: str
+) -> None:
+    server, path = begin_platform(tmp_path)
+    certificate = make_certificate(tmp_path)
+    (tmp_path / "git/token").write_text(f"{canary}\n")
+    with (tmp_path / "git/config").open("a") as config:
+        config.write(f"[http]\nsslCAInfo = {certificate.file}\n")
+    watcher = Watcher(canary, [tmp_path / "repository", server])
+    # A server first says that it wants to know, which is when git asks its helper.
+    handler = watched(watcher, serve(tmp_path, f"x-access-token:{canary}"))
+
+    with RecordingServer(handler, certificate=certificate) as running:
+        done = run_cron_job(tmp_path, f"{running.url}/server.git")
+    watcher.look()
+
+    changed = git(server, "show", "--format=%an", "--name-only", "main").split()
+    assert [container.returncode for container in done] == [0, 0], done
+    assert changed == ["Locker", f"{path}/{LOCK_FILE}"]
+    assert (watcher.arguments, watcher.files) == (set(), set())
+    assert {name.partition("-")[0] for name in watcher.environments} <= {"git"}
+    assert not any(canary in container.stdout + container.stderr for container in done)
+
+
+def test_git_asks_for_the_token_for_one_repository_alone(tmp_path: Path, canary: str) -> None:
+    begin_platform(tmp_path)
+    certificate = make_certificate(tmp_path)
+    (tmp_path / "git/token").write_text(canary)
+    with (tmp_path / "git/config").open("a") as config:
+        config.write(f"[http]\nsslCAInfo = {certificate.file}\n")
+
+    with RecordingServer(serve(tmp_path, f"x-access-token:{canary}"), certificate=certificate) as other:
+        there = f"{other.url}/server.git/info/refs?service=git-upload-pack"
+        with RecordingServer(redirect(there, 302), certificate=certificate) as server:
+            [clone] = run_cron_job(tmp_path, f"{server.url}/server.git")
+
+    assert clone.returncode != 0
+    assert other.requests != ()
+    assert not other.saw(canary)
 
 
 def commands() -> Iterator[list[str]]:
     """Yield every command of ours in deploy/, its shell variables replaced by what CI sets them to."""
-    job = read_one(DEPLOY / "examples/cronjob.yaml")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    job = read_one(CRON_JOB)["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     yield job["containers"][0]["command"][2:]
-    github = read_one(DEPLOY / "ci/github.yaml")["jobs"]["lock"]
+    github = read_one(DEPLOY / "ci/github.yaml")["jobs"]["xplock-production"]
     for step in github["steps"]:
         if "run" in step:
             yield shlex.split(step["run"].replace("$PROJECT", github["env"]["PROJECT"]))
-    gitlab = read_one(DEPLOY / "ci/gitlab.yaml")["xplock"]
+    gitlab = read_one(DEPLOY / "ci/gitlab.yaml")["xplock-production"]
     for line in gitlab["script"]:
         yield shlex.split(line.replace("$PROJECT", gitlab["variables"]["PROJECT"]))
+
+
+def scripts() -> dict[str, tuple[str, dict[str, str]]]:
+    """Return what each CI server gives to a shell, and the variables that it sets."""
+    github = read_one(DEPLOY / "ci/github.yaml")["jobs"]["xplock-production"]
+    gitlab = read_one(DEPLOY / "ci/gitlab.yaml")["xplock-production"]
+    steps = [step["run"] for step in github["steps"] if "run" in step]
+    return {
+        "github": ("\n".join(steps), github["env"]),
+        "gitlab": ("\n".join(gitlab["script"]), gitlab["variables"]),
+    }
+
+
+@pytest.mark.parametrize("server", ["github", "gitlab"])
+def test_a_job_passes_what_is_locked_and_stops_what_is_not(server: str, tmp_path: Path) -> None:
+    script, given = scripts()[server]
+    world = small_world(tmp_path)
+    folder = world.project(f"clone/{given['PROJECT']}", "app:v1.0.0")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/xplock").write_text(f'#!/bin/sh\nexec {sys.executable} -m render "$@"\n')
+    (tmp_path / "bin/xplock").chmod(0o755)
+    environ = {**os.environ, **given, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+
+    def job() -> int:
+        return subprocess.run(
+            ["sh", "-ec", script], cwd=tmp_path / "clone", env=environ, timeout=SECONDS
+        ).returncode
+
+    never_locked = job()
+    run(["-q", "lock", str(folder)])
+    locked = job()
+    world.project(f"clone/{given['PROJECT']}", "app:v2.0.0")
+
+    assert (never_locked, locked, job()) == (3, 0, 3)
+
+
+def test_a_workflow_shows_what_is_wrong_beside_the_lines_of_a_pull_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    github = read_one(DEPLOY / "ci/github.yaml")["jobs"]["xplock-production"]
+    [step] = [step["run"] for step in github["steps"] if step.get("run", "").startswith("xplock check ")]
+    small_world(tmp_path).project(github["env"]["PROJECT"], "app:v1.0.0")
+    monkeypatch.chdir(tmp_path)
+
+    code = run(shlex.split(step.replace("$PROJECT", github["env"]["PROJECT"]))[1:])
+
+    assert code == 3
+    assert capsys.readouterr().out.startswith("::error file=clusters/production/xplock.yaml,line=1,")
 
 
 def test_every_command_that_is_deployed_exists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -374,6 +573,7 @@ def test_nothing_in_the_folder_is_unknown_to_these_tests() -> None:
         "examples/application.yaml",
         "examples/commit.yaml",
         "examples/cronjob.yaml",
+        "examples/git-config",
         "examples/hydrator.yaml",
         "kustomization.yaml",
         "plugin.yaml",

@@ -3,44 +3,14 @@
 import json
 import re
 import tomllib
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rig.deploying import DEPLOY, TOP, read_one
+from rig.dockerfile import Stage, read_dockerfile
 
 PUBLISHED = ("xplock", "xplock-with-kustomize")
-
-
-@dataclass
-class Stage:
-    """A stage: its name, what it starts from, and its instructions in order."""
-
-    name: str
-    base: str
-    instructions: list[tuple[str, str]] = field(default_factory=list)
-
-    def all(self, word: str) -> list[str]:
-        return [rest for instruction, rest in self.instructions if instruction == word]
-
-
-def read_dockerfile() -> tuple[dict[str, str], list[Stage]]:
-    """Return the arguments in front of the first stage, and the stages."""
-    text = re.sub(r"^\s*#.*\n", "", (TOP / "Dockerfile").read_text(), flags=re.MULTILINE)
-    arguments: dict[str, str] = {}
-    stages: list[Stage] = []
-    for line in re.sub(r"\\\n\s*", "", text).splitlines():
-        word, _, rest = line.partition(" ")
-        if word == "FROM":
-            base, _, name = rest.partition(" AS ")
-            stages.append(Stage(name, base))
-        elif word and stages:
-            stages[-1].instructions.append((word, rest))
-        elif word:
-            name, _, value = rest.partition("=")
-            arguments[name] = value
-    return arguments, stages
 
 
 ARGUMENTS, STAGES = read_dockerfile()

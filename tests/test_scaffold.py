@@ -1,6 +1,7 @@
 """The files of a scaffold: those of deploy/, with other values, which are only ever values."""
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -13,21 +14,29 @@ from render.files import InvalidFile
 from render.scaffold import (
     CI_SERVERS,
     Choices,
+    File,
+    Piece,
     check_choices,
     choose_pieces,
+    format_file,
     format_piece,
     place_files,
     write_scaffold,
 )
 
-PIECES = [*choose_pieces("github", sample=True), *choose_pieces("gitlab", sample=True)]
+PIECES = [
+    *choose_pieces(Choices(), "github", sample=True),
+    *choose_pieces(Choices(commit_to="main"), "gitlab", sample=True, hydrate=True),
+]
 TEMPLATES = sorted({piece.template for piece in PIECES})
 DEPLOYED = {
     "application": "examples/application.yaml",
     "argocd-cm": "argocd-cm.yaml",
+    "commit": "examples/commit.yaml",
     "cronjob": "examples/cronjob.yaml",
     "github": "ci/github.yaml",
     "gitlab": "ci/gitlab.yaml",
+    "hydrator": "examples/hydrator.yaml",
     "kustomization": "kustomization.yaml",
     "plugin": "plugin.yaml",
     "repo-server": "repo-server.yaml",
@@ -56,7 +65,7 @@ HOSTILE = [
 def replaced(value: Any, old: str, new: str) -> Any:
     """Return a value in which every text that is exactly this one is another."""
     if isinstance(value, dict):
-        return {key: replaced(item, old, new) for key, item in value.items()}
+        return {(new if key == old else key): replaced(item, old, new) for key, item in value.items()}
     if isinstance(value, list):
         return [replaced(item, old, new) for item in value]
     return new if value == old else value
@@ -85,15 +94,36 @@ def test_a_value_never_becomes_anything_but_a_value(template: str, text: str) ->
     for old in ("a-name", "a-url", "a-path", "an-image"):
         expected = replaced(expected, old, text)
     expected = replaced(expected, "xplock-a-name", f"xplock-{text}"[:52].rstrip("-"))
-    expected = replaced(expected, "^a\\-path/", f"^{re.escape(text)}/")
+    expected = replaced(expected, "a-url#main", f"{text}#main")
+    expected = replaced(expected, "rendered/a-name", f"rendered/{text}")
+    expected = replaced(expected, "credential.a-url.helper", f"credential.{text}.helper")
+    rest = r"/.*(\.ya?ml|\bKustomization)$"
+    expected = replaced(expected, f"^a\\-path{rest}", f"^{re.escape(text)}{rest}")
     assert made == expected
+
+
+def test_kubernetes_finds_no_variable_in_where_locks_are_committed_to() -> None:
+    [patch] = parsed(format_piece("commit", Choices(commit_to="$(HOME)")).encode())
+
+    [container] = patch["spec"]["template"]["spec"]["containers"]
+    assert container["env"][0]["value"] == f"{Choices().repository}#$$(HOME)"
+
+
+def test_what_is_hydrated_never_goes_to_the_top_of_a_branch() -> None:
+    [application] = parsed(format_piece("hydrator", Choices(name="shop", path=".")).encode())
+
+    hydrator = application["spec"]["sourceHydrator"]
+    assert hydrator["drySource"]["path"] == "."
+    assert hydrator["syncSource"] == {"targetBranch": "rendered/shop", "path": "shop"}
 
 
 def test_kubernetes_finds_no_variable_in_the_url_that_is_cloned() -> None:
     [job] = parsed(format_piece("cronjob", Choices(repository="https://git.example.org/$(HOME)")).encode())
 
     [clone] = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["initContainers"]
+    values = [variable["value"] for variable in clone["env"]]
     assert "https://git.example.org/$$(HOME)" in clone["command"]
+    assert "credential.https://git.example.org/$$(HOME).helper" in values
 
 
 def test_the_name_of_a_cron_job_is_never_too_long() -> None:
@@ -102,24 +132,76 @@ def test_the_name_of_a_cron_job_is_never_too_long() -> None:
     assert job["metadata"]["name"] == "xplock-" + "a" * 44
 
 
-def test_the_hook_is_run_for_files_of_the_folder_alone() -> None:
+@pytest.mark.parametrize(
+    ("file", "by_its_folder", "by_the_top"),
+    [
+        ("clusters/a.b/net.yaml", True, True),
+        ("clusters/a.b/Kustomization", True, True),
+        ("clusters/a.b/base/net.yml", True, True),
+        ("clusters/axb/net.yaml", False, True),
+        ("other/clusters/a.b/net.yaml", False, True),
+        ("clusters/a.b/README.md", False, False),
+    ],
+)
+def test_the_hook_is_run_for_manifests_of_the_folder_alone(
+    file: str, by_its_folder: bool, by_the_top: bool
+) -> None:
     patterns = []
     for path in ("clusters/a.b", "."):
         [config] = parsed(format_piece("pre-commit", Choices(path=path)).encode())
-        [hook] = config["repos"][0]["hooks"]
-        patterns.append(hook["files"])
+        patterns.append(config["repos"][0]["hooks"][0]["files"])
 
-    files = ("clusters/a.b/net.yaml", "clusters/axb/net.yaml", "other/clusters/a.b/net.yaml")
-    assert [[bool(re.search(pattern, file)) for file in files] for pattern in patterns] == [
-        [True, False, False],
-        [True, True, True],
-    ]
+    assert [bool(re.search(pattern, file)) for pattern in patterns] == [by_its_folder, by_the_top]
+
+
+@pytest.mark.parametrize("force", [True, False])
+def test_what_others_share_is_never_replaced(tmp_path: Path, force: bool) -> None:
+    path = tmp_path / ".gitlab-ci.yml"
+    path.write_text("theirs: {}\n")
+    file = File(b"ours", "our part")
+
+    report = write_scaffold({path: file}, force=force, dry_run=False)
+
+    assert (report.written, report.left) == ((), {path: "is shared with others"})
+    assert report.lacking == {path: file}
+    assert path.read_text() == "theirs: {}\n"
+
+
+@pytest.mark.parametrize("force", [True, False])
+def test_what_is_shared_and_cannot_be_read_is_left_and_all_else_is_written(
+    tmp_path: Path, force: bool
+) -> None:
+    shared, new = tmp_path / "shared", tmp_path / "new"
+    # It is there, and reading it is refused.
+    os.mkfifo(shared)
+
+    report = write_scaffold(
+        {shared: File(b"ours", "our part"), new: File(b"ours")}, force=force, dry_run=False
+    )
+
+    assert (report.written, report.left) == ((new,), {shared: "is shared with others"})
+
+
+def test_whatever_is_at_the_top_of_a_repository_is_shared() -> None:
+    shared = {piece.path for piece in PIECES if piece.shared}
+
+    assert shared == {".pre-commit-config.yaml", ".github/workflows/xplock.yaml", ".gitlab-ci.yml"}
+
+
+@pytest.mark.parametrize("piece", [piece for piece in PIECES if piece.shared], ids=lambda piece: piece.path)
+def test_a_part_can_be_added_to_what_is_there(piece: Piece) -> None:
+    file = format_file(piece, Choices())
+    [written] = parsed(file.data)
+
+    [added] = parsed((f"{file.below}:\n{file.part}" if file.below else file.part).encode())
+
+    assert added == ({file.below: written[file.below]} if file.below else written)
 
 
 @pytest.mark.parametrize("ci", [None, *CI_SERVERS])
 @pytest.mark.parametrize("sample", [True, False])
 def test_the_sample_and_a_ci_server_are_chosen(ci: str | None, sample: bool) -> None:
-    templates = [piece.template for piece in choose_pieces(ci, sample=sample)]
+    templates = [piece.template for piece in choose_pieces(Choices(), ci, sample=sample)]
 
     assert ("provider" in templates) is sample
     assert [name for name in templates if name in CI_SERVERS] == ([ci] if ci else [])
@@ -136,6 +218,7 @@ def test_the_sample_and_a_ci_server_are_chosen(ci: str | None, sample: bool) -> 
         Choices(repository="git@git.example.org:acme/platform.git"),
         Choices(repository="ssh://git@git.example.org/acme/platform.git"),
         Choices(image="registry.example.org:5000/tools/xplock:v1"),
+        Choices(commit_to="release/v1.2"),
     ],
 )
 def test_what_works_in_every_file_is_accepted(choices: Choices) -> None:
@@ -162,6 +245,11 @@ def test_what_works_in_every_file_is_accepted(choices: Choices) -> None:
             Choices(repository=url)
             for url in ("https://git.example.org/a\nb", "https://u:secret@git.example.org/a")
         ],
+        *[
+            Choices(commit_to=branch)
+            for branch in ("", "-x", "a..b", "main,other", "*", "a#b", "HEAD", "a b")
+        ],
+        Choices(repository="https://git.example.org/a,b", commit_to="main"),
         *[Choices(image=image) for image in ("", "x y", "registry.example.org/xplock:v1\n")],
     ],
 )
@@ -173,7 +261,9 @@ def test_what_would_mean_something_else_somewhere_is_refused(choices: Choices) -
 
 
 def test_files_go_below_the_project_or_to_the_top(tmp_path: Path) -> None:
-    files = place_files(choose_pieces("github", sample=True), Choices(), tmp_path / "a/b", tmp_path)
+    files = place_files(
+        choose_pieces(Choices(), "github", sample=True), Choices(), tmp_path / "a/b", tmp_path
+    )
 
     assert sorted(str(path.relative_to(tmp_path)) for path in files) == [
         ".github/workflows/xplock.yaml",
@@ -192,7 +282,7 @@ def test_what_is_there_stays_unless_it_is_to_be_replaced(tmp_path: Path) -> None
     mine, same, new = (tmp_path / name for name in ("mine", "same", "deep/er/new"))
     mine.write_text("mine")
     same.write_text("ours")
-    files = dict.fromkeys((mine, same, new), b"ours")
+    files = dict.fromkeys((mine, same, new), File(b"ours"))
 
     planned = write_scaffold(files, force=True, dry_run=True)
     untouched = [path.read_text() if path.exists() else None for path in files]
@@ -202,7 +292,7 @@ def test_what_is_there_stays_unless_it_is_to_be_replaced(tmp_path: Path) -> None
 
     assert untouched == ["mine", "ours", None]
     assert (planned.written, planned.left) == ((mine, new), {same: "is the same"})
-    assert (first.written, first.left) == ((new,), dict.fromkeys((mine, same), "exists already"))
+    assert (first.written, first.left) == ((new,), {mine: "exists already", same: "is the same"})
     assert kept == ["mine", "ours", "ours"]
     assert (second.written, second.left) == ((mine,), dict.fromkeys((same, new), "is the same"))
     assert [path.read_text() for path in files] == ["ours"] * 3
@@ -218,19 +308,21 @@ def test_nothing_is_written_where_a_link_leads(tmp_path: Path, step: str, dangli
     (tmp_path / "project" / step).symlink_to(elsewhere)
 
     with pytest.raises(InvalidFile, match="is not written"):
-        place_files(choose_pieces(None, sample=True), Choices(), tmp_path / "project", tmp_path / "project")
+        place_files(
+            choose_pieces(Choices(), sample=True), Choices(), tmp_path / "project", tmp_path / "project"
+        )
 
 
 def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "argocd").write_text("")
 
     with pytest.raises(InvalidFile, match="is not a folder"):
-        place_files(choose_pieces(None, sample=True), Choices(), tmp_path, tmp_path)
+        place_files(choose_pieces(Choices(), sample=True), Choices(), tmp_path, tmp_path)
 
 
 def test_kustomize_takes_what_is_written_as_a_component(tmp_path: Path) -> None:
     choices = Choices(image='registry.example.org/"odd')
-    files = place_files(choose_pieces(None, sample=True), choices, tmp_path / "project", tmp_path)
+    files = place_files(choose_pieces(choices, sample=True), choices, tmp_path / "project", tmp_path)
     write_scaffold(files, force=False, dry_run=False)
     (tmp_path / "build").mkdir()
 
@@ -239,3 +331,17 @@ def test_kustomize_takes_what_is_written_as_a_component(tmp_path: Path) -> None:
     containers = built["Deployment/argocd-repo-server"]["spec"]["template"]["spec"]["containers"]
     assert [item["image"] for item in containers if item["name"] == "xplock"] == [choices.image]
     assert "Provider" in json.dumps(built["ConfigMap/argocd-cm"]["data"])
+
+
+def test_the_component_lets_the_plugin_commit_where_that_was_chosen(tmp_path: Path) -> None:
+    choices = Choices(commit_to="release")
+    files = place_files(choose_pieces(choices, sample=False), choices, tmp_path / "project", tmp_path)
+    write_scaffold(files, force=False, dry_run=False)
+    (tmp_path / "build").mkdir()
+
+    built = build_component(tmp_path / "build", component=tmp_path / "project/argocd")
+
+    containers = built["Deployment/argocd-repo-server"]["spec"]["template"]["spec"]["containers"]
+    [sidecar] = [item for item in containers if item["name"] == "xplock"]
+    assert {"name": "XPLOCK_COMMIT_TO", "value": f"{choices.repository}#release"} in sidecar["env"]
+    assert {"name": "HOME", "value": "/tmp"} in sidecar["env"]
