@@ -2,10 +2,22 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# For what is done before there is a .venv.
+FIRST_PYTHON = $(or $(wildcard $(BIN)/python),$(PYTHON))
+IS_NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	{ echo "xplock needs Python 3.11 or newer; name one: make PYTHON=python3.12 ..."; exit 1; }
 # Programs that the tests run; where the Debian package has another name, it stands behind the colon.
 TOOLS := docker-registry git kubectl:kubernetes-client lua5.1 openssl skopeo
+# And those that only the end-to-end tests run.
+E2E_TOOLS := etcd:etcd-server redis-server
+# All of those tests, or with SHORT=1 the ones that tell most in a few minutes; the longest first.
+E2E := $(patsubst %,tests/e2e/test_%.py,soak moves sync)
+E2E += $(filter-out $(E2E),$(sort $(wildcard tests/e2e/test_*.py)))
+ifeq ($(SHORT),1)
+E2E := $(patsubst %,tests/e2e/test_%.py,moves sync closure cmp_server repo_server repo_server_errors moved_tag)
+endif
 
-.PHONY: demo test e2e examples bench tools clean
+.PHONY: demo test e2e soak examples bench bench-cluster servers go tools clean
 
 demo: $(VENV)/ready ## Build the example packages, lock and render a project, and let a package move.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -16,10 +28,14 @@ test: $(VENV)/ready tools ## Everything that has to hold: style, types, tests wi
 	$(BIN)/mypy
 	$(BIN)/pytest
 
-e2e: $(VENV)/ready tools ## The same with real servers, which are built the first time: needs Go.
-	$(BIN)/pip install --quiet --group e2e
-	PYTHONPATH=tests $(BIN)/python -m rig.built
-	$(BIN)/pytest tests/e2e
+# Most of the time these tests wait for servers, so there are more of them at once than cores.
+e2e: servers ## The same with real servers, which are built the first time: needs Go.
+	$(BIN)/pytest $(E2E) --numprocesses 3 --dist loadfile --no-loadscope-reorder
+
+soak: servers ## Two hundred random edits of a folder, others every time, each locked, pushed, synced and looked at.
+	@seed=$${XPLOCK_SOAK_SEED:-$$($(BIN)/python -c 'import secrets; print(secrets.randbelow(10**6))')}; \
+	echo "the same edits once more: XPLOCK_SOAK_SEED=$$seed make soak"; \
+	XPLOCK_SOAK_SEED=$$seed XPLOCK_SOAK_EDITS=$${XPLOCK_SOAK_EDITS:-200} $(BIN)/pytest -s tests/e2e/test_soak.py
 
 examples: $(VENV)/ready ## Write what is expected of the examples anew; whoever does so reads the diff.
 	XPLOCK_CACHE_DIR= PYTHONPATH=tests $(BIN)/python -m rig.examples
@@ -32,20 +48,36 @@ bench: $(VENV)/ready ## Measurements, as ratios within one run.
 	$(BIN)/python -m bench.solver
 	$(BIN)/python -m bench.lock
 	$(BIN)/python -m bench.render
+	$(BIN)/python -m bench.plugin
+	$(BIN)/python -m bench.check
+
+bench-cluster: servers ## How soon a closure runs, beside Crossplane alone; and the plugin in Argo CD's cmp-server.
+	$(BIN)/python -m bench.cluster
+	$(BIN)/python -m bench.cmp
+
+servers: TOOLS += $(E2E_TOOLS)
+servers: go $(VENV)/ready tools
+	$(BIN)/pip install --quiet --group e2e
+	PYTHONPATH=tests $(BIN)/python -m rig.built
+
+go:
+	@$(FIRST_PYTHON) $(IS_NEW_ENOUGH)
+	@PYTHONPATH=tests $(FIRST_PYTHON) -m rig.built --check
 
 $(VENV)/ready: pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "xplock needs Python 3.11 or newer; name one: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) $(IS_NEW_ENOUGH)
 	@$(PYTHON) -m venv $(VENV) || { echo "install the Debian package python3-venv"; exit 1; }
 	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet --editable '.[zstd]' --group dev
 	@touch $@
 
+# As in the image of a container: servers are installed, and not started.
 tools:
 	@missing=; for tool in $(TOOLS); do command -v $${tool%:*} >/dev/null || missing="$$missing $${tool#*:}"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
+		apt-get update -qq && SYSTEMD_OFFLINE=1 DEBIAN_FRONTEND=noninteractive \
+			apt-get install -y -qq --no-install-recommends $$missing; \
 	else echo "the tests need these Debian packages:$$missing"; exit 1; fi
 
 clean:

@@ -1,30 +1,22 @@
 """What every test gets: registries to talk to, a secret to look for, and nobody's own settings."""
 
-import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from rig.examples import copy_examples
+from rig.generating import Fleet, new_fleet
+from rig.nobody import hidden_settings
+from rig.projects import World, small_world
+from rig.readme import Machine, new_machine
 from rig.registry import RunningRegistry, docker_registry
-
-_FOLDERS = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "DOCKER_CONFIG")
-_PREFIXES = ("XPLOCK_", "ARGOCD_", "GIT_")
-_NAMES = ("REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
 
 
 @pytest.fixture(autouse=True)
 def nobodys_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Hide the settings of whoever runs the tests."""
-    empty = tmp_path_factory.mktemp("nobody")
-    with pytest.MonkeyPatch.context() as environment:
-        for name in filter(_is_a_setting, list(os.environ)):
-            environment.delenv(name)
-        for name in _FOLDERS:
-            (empty / name).mkdir()
-            environment.setenv(name, str(empty / name))
-        environment.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    with hidden_settings(tmp_path_factory.mktemp("nobody")):
         yield
 
 
@@ -61,11 +53,25 @@ def token_registry(registry_folder: Path) -> Iterator[RunningRegistry]:
         yield registry
 
 
-def _is_a_setting(name: str) -> bool:
-    return name in _NAMES or name.startswith(_PREFIXES) or name.upper().endswith("_PROXY")
-
-
 @pytest.fixture(scope="session")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the examples with their packages built."""
     return copy_examples(tmp_path_factory.mktemp("examples") / "examples")
+
+
+@pytest.fixture(scope="session")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    """A machine on which `pip install .` was typed in a clone."""
+    return new_machine(tmp_path_factory.mktemp("machine"))
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A small ecosystem, which nobody changes."""
+    return small_world(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, world: World) -> Fleet:
+    """A project that asks for app and has never been locked, behind a server."""
+    return new_fleet(tmp_path, world)

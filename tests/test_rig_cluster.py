@@ -6,14 +6,18 @@ from typing import Any
 import pytest
 from rig.catalogs import FakeCatalog, Packages, digest_of, named, written
 from rig.cluster.cluster import Cluster
+from rig.cluster.naming import generation_revision_name, lock_identity
 from rig.cluster.state import Handover
 from rig.rendering import image_config
 
 from render.packages import Kind
-from render.references import Digest, Reference, Source
+from render.references import Digest, Reference, Source, parse_reference
 
 BOTH = pytest.mark.parametrize("crossplane", ["v2.3.4", "v2.4.0"])
 SEEDS = range(20)
+HEX = "ecc25c121431dfc7058754427f97c034ecde26d4aafa0da16d258090e0443904"
+DIGEST = Digest(f"sha256:{HEX}")
+NOP = "xpkg.crossplane.io/crossplane-contrib/provider-nop"
 CRD = ("CustomResourceDefinition", "buckets.acme.org")
 CRDS = ["CustomResourceDefinition buckets.acme.org"]
 GUARDED = {"argocd.argoproj.io/sync-options": "Prune=false,Delete=confirm"}
@@ -541,3 +545,42 @@ def test_old_revisions_are_collected_and_an_old_one_can_be_the_current_one_again
     assert {revision.name for revision in cluster.state.revisions.values()} == names
     assert cluster.revision("acme-net").number == max(r.number for r in cluster.state.revisions.values())
     assert not cluster.unhealthy()
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("package", "digest", "generation", "name"),
+    [
+        ("test", "552a394a8accd2b4d37fc5858abe93d311e727eafb3c00636e11c72572873e48", 1, "test-fc53eaee07bb"),
+        ("test", "1234567890123456789012345678901234567890123456789012345678901234", 0, "test-72ef82465153"),
+        ("my.provider", HEX, 1, "my-provider-c7de9c173ceb"),
+        ("my.provider", HEX, 2, "my-provider-cb5d567cc5f7"),
+    ],
+)
+def test_a_generation_is_part_of_a_revisions_name(
+    package: str, digest: str, generation: int, name: str
+) -> None:
+    assert generation_revision_name(package, Digest(f"sha256:{digest}"), generation) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "version"),
+    [
+        (f"{NOP}:v0.4.0", NOP, "v0.4.0"),
+        (f"{NOP}@{DIGEST}", NOP, DIGEST),
+        (f"{NOP}:v0.4.0@{DIGEST}", f"{NOP}:v0.4.0", DIGEST),
+        ("registry.local:5000/org/pkg:v1.0.0", "registry.local:5000/org/pkg", "v1.0.0"),
+        ("docker.io/crossplane/provider-nop:v0.4.0", "docker.io/crossplane/provider-nop", "v0.4.0"),
+        (
+            "index.docker.io/crossplane/provider-nop:v0.4.0",
+            "index.docker.io/crossplane/provider-nop",
+            "v0.4.0",
+        ),
+    ],
+)
+def test_the_lock_knows_a_reference_by_what_is_left_of_its_identifier(
+    text: str, source: str, version: str
+) -> None:
+    assert lock_identity(parse_reference(text)) == (source, version)

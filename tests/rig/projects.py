@@ -70,7 +70,9 @@ class World:
 
 
 def at(name: str) -> str:
-    """Return the source of a short name, which is one of acme's, or of "organisation/name"."""
+    """Return the source of a short name, which is one of acme's, or of "organisation/name"; a whole one stays."""
+    if name.count("/") > 1:
+        return name
     return f"xpkg.example.org/{name}" if "/" in name else f"{HOME}/{name}"
 
 

@@ -27,8 +27,13 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> Refusal:
     code = run(arguments)
     output = capsys.readouterr()
     assert code != 0 and output.out == ""
-    parts = _parts(output.err)
-    assert all(parts.values()), output.err
+    return parse_refusal(code, output.err)
+
+
+def parse_refusal(code: int, text: str) -> Refusal:
+    """Read the last error that a command printed; it has all three parts."""
+    parts = _parts(text)
+    assert all(parts.values()), text
     (what,) = parts["what"]
     return Refusal(code, what, parts["why"], parts["next"])
 

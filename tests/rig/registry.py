@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import parse_qs
 
+from rig.dying import dying_with_us
 from rig.server import WAIT_SECONDS, Answer, Certificate, RecordingServer, Request, answer, make_certificate
 
 Auth: TypeAlias = Literal["open", "htpasswd", "token"]
@@ -132,7 +133,7 @@ def _running(folder: Path, auth: Auth, tokens: TokenServer | None) -> Iterator[s
 
 @contextmanager
 def _process(settings: Path) -> Iterator[subprocess.Popen[bytes]]:
-    command = [_program(), "serve", str(settings)]
+    command = dying_with_us([_program(), "serve", settings])
     # An empty environment: REGISTRY_* variables would change the settings.
     with (
         settings.with_suffix(".log").open("wb") as log,

@@ -5,8 +5,10 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from render.files import LOCK_FILE
 from render.lock.format import format_lock
@@ -312,6 +314,47 @@ def _run_backend(root: Path, request: Request) -> Answer:
     headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
     number = headers.pop("Status", "200 OK").split()[0]
     return answer(int(number), body, headers)
+
+
+# A uid that nobody has, as in a sidecar. It may read everything, since the interpreter may be in root's own folder.
+SIDECAR_USER = 999
+_ABILITY = "-all,+dac_read_search"
+AS_IN_A_SIDECAR = (
+    *("setpriv", f"--reuid={SIDECAR_USER}", f"--regid={SIDECAR_USER}", "--clear-groups"),
+    *(f"--inh-caps={_ABILITY}", f"--ambient-caps={_ABILITY}", f"--bounding-set={_ABILITY}"),
+)
+
+
+@contextmanager
+def folder_for_everybody() -> Iterator[Path]:
+    """Make a folder that everybody may look into, unlike that of a test."""
+    with TemporaryDirectory(prefix="xplock-test-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[Path]:
+    """Mount a small disk in memory, which only root can."""
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "none", str(folder)], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def fill(disk: Path) -> None:
+    """Leave no room on a disk."""
+    with suppress(OSError), (disk / "filler").open("wb", buffering=0) as file:
+        while file.write(bytes(4096)):
+            pass
+
+
+def give(user: int, *folders: Path) -> None:
+    """Give folders away, with all that is in them."""
+    for path in (path for folder in folders for path in (folder, *folder.rglob("*"))):
+        os.chown(path, user, user, follow_symlinks=False)
 
 
 def start_xplock(*arguments: str, environ: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:

@@ -1,7 +1,7 @@
 """Small worlds in which packages move, and folders whose owner edits them: asks, drops, moves, undoes, retires."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -222,6 +222,12 @@ EDITS: tuple[Edit, ...] = (
 )
 
 
+def choose_leaving(lock: Lock, chance: random.Random) -> list[str]:
+    """Return some of what is leaving: all of it, or one."""
+    leaving = [str(p.cluster_source) for p in lock.installed() if p.state is not State.WANTED]
+    return leaving if not leaving or chance.random() < 0.5 else [chance.choice(leaving)]
+
+
 def _wish(name: str, chance: random.Random) -> Root:
     # Not all that could be asked for has as many versions.
     versions = {"kin": VERSIONS[:1], **dict.fromkeys(["next", "flow", "top"], VERSIONS[:2])}
@@ -257,7 +263,10 @@ class Life:
 
     def edit(self, change: Edit, chance: random.Random) -> RenderError | None:
         """Edit the folder and lock it; what cannot be locked is taken back."""
-        edited = change(self.folder, self.lock, chance)
+        return self.write(change(self.folder, self.lock, chance))
+
+    def write(self, edited: Folder) -> RenderError | None:
+        """Lock what the folder is to say; what cannot be locked is taken back."""
         before = (self.story.settings, self.story.inputs)
         options = LockOptions(upgrade_everything=edited.upgrade, allow_lower=True)
         try:
@@ -278,10 +287,11 @@ class Life:
 
     def retire(self, chance: random.Random) -> RenderError | None:
         """Let go of some of what is leaving, one step."""
-        leaving = [str(p.cluster_source) for p in self.lock.installed() if p.state is not State.WANTED]
-        if not leaving:
-            return None
-        chosen = leaving if chance.random() < 0.5 else [chance.choice(leaving)]
+        chosen = choose_leaving(self.lock, chance)
+        return self.let_go(chosen) if chosen else None
+
+    def let_go(self, chosen: Sequence[str]) -> RenderError | None:
+        """Let go of packages, one step."""
         settings = self.story.settings
         folder = LockedFolder(".", self.lock, settings.guard, settings.crossplane_version)
         try:

@@ -1,8 +1,9 @@
 """The package manager: a package object → the revision that its reference leads to."""
 
 from render.errors import RenderError
-from render.names import generation_revision_name, revision_name
+from render.names import revision_name
 from render.references import Digest
+from rig.cluster.naming import generation_revision_name
 from rig.cluster.state import ACTIVE, INACTIVE, Installed, Revision, State
 
 

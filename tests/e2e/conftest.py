@@ -1,0 +1,40 @@
+"""One platform for all end-to-end tests, and for each test a cluster that nobody used before."""
+
+import itertools
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from rig.live.platform import LiveCluster, Platform, prepare_platform
+from rig.nobody import hidden_settings
+
+_NUMBERS = itertools.count(1)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell at the end what tests have measured, wherever they ran."""
+    for report in terminalreporter.stats.get("passed", []):
+        for name, value in report.user_properties:
+            terminalreporter.write_line(f"{name}: {value}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nobodys_settings_ever(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Hide the settings of whoever runs the tests also from what is there for many of them."""
+    with hidden_settings(tmp_path_factory.mktemp("nobody")):
+        yield
+
+
+@pytest.fixture(scope="session")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """What all clusters of a session have in common."""
+    platform = prepare_platform(tmp_path_factory.mktemp("live"))
+    yield platform
+    shutil.rmtree(platform.data)
+
+
+@pytest.fixture
+def cluster(platform: Platform) -> Iterator[LiveCluster]:
+    """A cluster with Crossplane and Argo CD in which nothing was installed yet."""
+    with platform.cluster(f"c{next(_NUMBERS)}") as running:
+        yield running

@@ -1,0 +1,184 @@
+"""A small client of the API server: objects are plain JSON, and whatever it refuses fails the test."""
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+from urllib.parse import quote
+
+import urllib3
+
+from rig.live.kinds import Resource
+
+Object: TypeAlias = dict[str, Any]
+
+# Far more than an answer takes on a busy machine.
+_SECONDS = 120
+_TOO_EARLY, _PAUSE = 429, 0.2
+_MERGE = "application/merge-patch+json"
+_APPLY = "application/apply-patch+yaml"
+_MANAGER = "tests"
+
+
+class Refused(AssertionError):
+    """An answer that is not a success."""
+
+    def __init__(self, method: str, path: str, status: int, answer: str) -> None:
+        super().__init__(f"{method} {path}: {status} {answer}")
+        self.status = status
+
+
+class Client:
+    """Asks one API server."""
+
+    def __init__(self, url: str, authority: Path, token: str) -> None:
+        self._url = url
+        self._pool = urllib3.PoolManager(
+            ca_certs=str(authority), headers={"Authorization": f"Bearer {token}"}, retries=False, maxsize=8
+        )
+
+    def get(self, resource: Resource, name: str) -> Object:
+        """Return an object, which has to be there."""
+        return self._ask("GET", f"{resource.path}/{quote(name)}")
+
+    def find(self, resource: Resource, name: str) -> Object | None:
+        """Return an object if there is one."""
+        try:
+            return self.get(resource, name)
+        except Refused as error:
+            if error.status != 404:
+                raise
+            return None
+
+    def objects(self, resource: Resource) -> list[Object]:
+        """Return all objects of a kind, sorted by their names."""
+        items: list[Object] = self._ask("GET", resource.path)["items"]
+        return sorted(items, key=lambda item: str(item["metadata"]["name"]))
+
+    def create(self, resource: Resource, value: Mapping[str, Any]) -> Object:
+        """Create an object."""
+        return self._ask("POST", resource.path, value)
+
+    def apply(self, resource: Resource, value: Mapping[str, Any], *, manager: str = _MANAGER) -> Object:
+        """Apply an object on the server's side, over whoever else set its fields."""
+        path = f"{resource.path}/{quote(value['metadata']['name'])}?fieldManager={manager}&force=true"
+        return self._ask("PATCH", path, value, _APPLY)
+
+    def patch(
+        self, resource: Resource, name: str, value: Mapping[str, Any], *, subresource: str = ""
+    ) -> Object:
+        """Merge fields into an object; None takes a field away."""
+        path = f"{resource.path}/{quote(name)}{f'/{subresource}' if subresource else ''}"
+        return self._ask("PATCH", f"{path}?fieldManager={_MANAGER}", value, _MERGE)
+
+    def delete(self, resource: Resource, name: str, *, cascade: str = "Background") -> None:
+        """Ask for an object to be deleted, with Background, Foreground or Orphan for what it owns."""
+        self._ask("DELETE", f"{resource.path}/{quote(name)}", {"propagationPolicy": cascade})
+
+    def watch(self, resource: Resource) -> "Watch":
+        """Return a context in which all that happens to a kind is written down."""
+        return Watch(self, resource)
+
+    def is_ready(self) -> bool:
+        """Tell whether the server is up."""
+        try:
+            return self._send("GET", "/readyz").status == 200
+        except urllib3.exceptions.HTTPError:
+            return False
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self._pool.clear()
+
+    def events(self, resource: Resource, since: str) -> tuple[list[tuple[str, Object]], str]:
+        """Wait a moment for what happens to a kind; return it, and where to go on."""
+        path = f"{resource.path}?watch=true&timeoutSeconds=1&allowWatchBookmarks=true&resourceVersion={since}"
+        lines = self._checked("GET", path).data.splitlines()
+        events = [(event["type"], event["object"]) for event in map(json.loads, lines)]
+        for kind, value in events:
+            if kind == "ERROR":
+                # Such as 410: what came after `since` is no longer known, and cannot be had again.
+                raise Refused("WATCH", path, value["code"], value.get("message", ""))
+        if events:
+            since = events[-1][1]["metadata"]["resourceVersion"]
+        return [event for event in events if event[0] != "BOOKMARK"], since
+
+    def start_of(self, resource: Resource) -> tuple[list[Object], str]:
+        """Return all objects of a kind, and the moment that a watch of what follows starts from."""
+        answer = self._ask("GET", resource.path)
+        # Of the server's own kinds, the items of a list do not say it again.
+        kind = answer["kind"].removesuffix("List")
+        items = [{"kind": kind, **item} for item in answer["items"]]
+        return items, str(answer["metadata"]["resourceVersion"])
+
+    def _ask(self, method: str, path: str, body: object = None, kind: str = "application/json") -> Object:
+        answer: Object = self._checked(method, path, body, kind).json()
+        return answer
+
+    def _checked(
+        self, method: str, path: str, body: object = None, kind: str = "application/json"
+    ) -> urllib3.BaseHTTPResponse:
+        end = time.monotonic() + _SECONDS
+        response = self._send(method, path, body, kind)
+        # The API server has just begun to serve a kind, or is very busy, and wants to be asked again.
+        while response.status == _TOO_EARLY and time.monotonic() < end:
+            time.sleep(_PAUSE)
+            response = self._send(method, path, body, kind)
+        if response.status >= 300:
+            raise Refused(method, path, response.status, response.data.decode(errors="replace"))
+        return response
+
+    def _send(
+        self, method: str, path: str, body: object = None, kind: str = "application/json"
+    ) -> urllib3.BaseHTTPResponse:
+        data = None if body is None else json.dumps(body).encode()
+        headers = {**self._pool.headers, "Content-Type": kind}
+        return self._pool.request(method, self._url + path, body=data, headers=headers, timeout=_SECONDS)
+
+
+class Watch:
+    """Everything that happens to the objects of one kind, in order, while the context lasts."""
+
+    def __init__(self, client: Client, resource: Resource) -> None:
+        # What was there at the start, and what happened since.
+        self.before: list[Object] = []
+        self.events: list[tuple[str, Object]] = []
+        self._client, self._resource = client, resource
+        self._end = threading.Event()
+        self._failure: Exception | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self.before, self._since = self._client.start_of(self._resource)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        self._thread.join()
+        if self._failure and error is None:
+            raise self._failure
+
+    def stop(self) -> None:
+        """Let it end soon; leaving the context waits for that."""
+        self._end.set()
+
+    def names(self, event: str) -> list[str]:
+        """Return the names of objects that were ADDED, MODIFIED or DELETED, in order."""
+        return [str(value["metadata"]["name"]) for kind, value in self.events if kind == event]
+
+    def _run(self) -> None:
+        try:
+            ended = False
+            while not ended:
+                # The last one starts after the end, so that all of what was before is in it.
+                ended = self._end.is_set()
+                events, self._since = self._client.events(self._resource, self._since)
+                self.events += events
+        except Exception as error:  # whatever it is, the test has to hear of it
+            self._failure = error

@@ -1,0 +1,81 @@
+"""How the end-to-end tests count operations of Argo CD: a heal counts if it changed anything that is not told otherwise."""
+
+from typing import Any
+
+import pytest
+from rig.live.operations import operations_of
+
+HEAL: dict[str, Any] = {"resources": [{"kind": "ProviderRevision", "name": "old-1"}]}
+PATCHED = "providerrevision.pkg.crossplane.io/old-1 serverside-applied"
+
+
+def told(state: dict[str, Any], at: str) -> tuple[str, dict[str, Any]]:
+    """What an Application tells of an operation."""
+    return "MODIFIED", {
+        "kind": "Application",
+        "metadata": {"name": "team"},
+        "status": {"operationState": {"startedAt": at, **state}},
+    }
+
+
+def revision(desired: str, event: str = "MODIFIED", **other: object) -> tuple[str, dict[str, Any]]:
+    """What happens to a revision."""
+    spec = {"desiredState": desired, **other}
+    return event, {"kind": "ProviderRevision", "metadata": {"name": "old-1"}, "spec": spec}
+
+
+def operation(message: str, *during: tuple[str, dict[str, Any]], at: str = "12:00", **sync: Any) -> list[Any]:
+    """An operation with one result, and what happens while it runs."""
+    started = {"phase": "Running", "operation": {"sync": {"revision": "c1", **sync}}}
+    result = {"kind": "ProviderRevision", "name": "old-1", "message": message}
+    ended = {**started, "phase": "Succeeded", "finishedAt": "12:01", "syncResult": {"resources": [result]}}
+    return [told(started, at), *during, told(ended, at)]
+
+
+@pytest.mark.parametrize(
+    ("message", "during"),
+    [
+        (PATCHED, []),
+        (PATCHED, [revision("Inactive")]),
+        # That is Crossplane.
+        (PATCHED, [revision("Inactive", skipDependencyResolution=True)]),
+        ("providerrevision.pkg.crossplane.io/old-1 unchanged", []),
+    ],
+)
+def test_a_heal_that_changes_nothing_is_not_counted(message: str, during: list[Any]) -> None:
+    events = [revision("Inactive", "ADDED"), *operation(message, *during, **HEAL), revision("Active")]
+
+    assert operations_of("team", events) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "during"),
+    [
+        ([revision("Active", "ADDED")], [revision("Inactive")]),
+        ([], [revision("Inactive", "ADDED")]),
+        ([revision("Inactive", "ADDED")], [revision("Inactive", "DELETED")]),
+        # Nobody has watched it.
+        ([], []),
+    ],
+)
+def test_a_heal_that_may_have_changed_a_revision_is_counted_from_the_second_one_on(
+    before: list[Any], during: list[Any]
+) -> None:
+    once = [*before, *operation(PATCHED, *during, **HEAL)]
+    twice = [*once, revision("Active"), *operation(PATCHED, revision("Inactive"), at="12:02", **HEAL)]
+
+    assert operations_of("team", once) == []
+    assert operations_of("team", twice) == ["c1"]
+
+
+def test_a_heal_that_changed_something_else_is_counted() -> None:
+    message = "providerrevision.pkg.crossplane.io/old-1 configured"
+    events = [revision("Inactive", "ADDED"), *operation(message, **HEAL)]
+
+    assert operations_of("team", events) == ["c1"]
+
+
+def test_what_a_commit_is_applied_by_always_is() -> None:
+    events = [revision("Inactive", "ADDED"), *operation(PATCHED)]
+
+    assert operations_of("team", events) == ["c1"]
