@@ -5,10 +5,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 
-def best_seconds(commands: Sequence[Sequence[str]], rounds: int) -> list[float]:
-    """Run each command in turn, several rounds, and return the shortest time of each.
+def best_seconds(
+    commands: Sequence[Sequence[str]], rounds: int, *, folder: Path | None = None
+) -> list[float]:
+    """Run each command in turn in a folder, several rounds, and return the shortest time of each.
 
     The shortest run is the one that other work on the machine disturbed least.
     """
@@ -16,7 +19,7 @@ def best_seconds(commands: Sequence[Sequence[str]], rounds: int) -> list[float]:
     for _ in range(rounds):
         for i, command in enumerate(commands):
             started = time.perf_counter()
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=_environment())
+            subprocess.run(command, check=True, cwd=folder, stdout=subprocess.DEVNULL, env=_environment())
             best[i] = min(best[i], time.perf_counter() - started)
     return best
 

@@ -19,8 +19,8 @@ from render.resolve.resolve import resolve
 from render.roots import Root
 from render.settings import Settings
 
-_LARGE = "xpkg.upbound.io/upbound/configuration-caas:v0.3.0"
-_HOME = "xpkg.example.org/acme"
+LARGE = "xpkg.upbound.io/upbound/configuration-caas:v0.3.0"
+HOME = "xpkg.example.org/acme"
 # Every package of a made-up closure needs the next ones, so that the graph is neither a chain nor a star.
 _NEXT = (1, 2, 7)
 
@@ -29,12 +29,12 @@ def main() -> None:
     """Print one line for each promise."""
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
-        real = _project(scratch / "real", [_LARGE], EcosystemCatalog())
+        real = make_project(scratch / "real", [LARGE], EcosystemCatalog())
         what = f"render of {_count(real)} packages"
         _measure(what, real, scratch, rounds=15, bare_goal=4, kustomize_goal=1)
         seconds = {}
         for number in (200, 2_000):
-            project = _project(scratch / str(number), [f"{_HOME}/p0:v1.0.0"], _made_up(number))
+            project = make_project(scratch / str(number), [f"{HOME}/p0:v1.0.0"], made_up(number))
             what = f"render of {number:,} packages"
             goal = 1 if number == 200 else 0.2
             seconds[number] = _measure(what, project, scratch, rounds=3, kustomize_goal=goal)
@@ -78,7 +78,7 @@ def _measure(
     return render
 
 
-def _project(folder: Path, roots: Sequence[str], catalog: Catalog) -> Path:
+def make_project(folder: Path, roots: Sequence[str], catalog: Catalog) -> Path:
     """Write a project with its lock."""
     folder.mkdir()
     listed = "".join(f"  - package: {root}\n" for root in roots)
@@ -91,7 +91,8 @@ def _project(folder: Path, roots: Sequence[str], catalog: Catalog) -> Path:
     return folder
 
 
-def _made_up(number: int) -> FakeCatalog:
+def made_up(number: int) -> FakeCatalog:
+    """Return so many packages that all hang together."""
     packages = {
         f"p{i} v1.0.0": {f"p{i + step}": ">=v1.0.0" for step in _NEXT if i + step < number}
         for i in range(number)
