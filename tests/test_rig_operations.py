@@ -18,10 +18,16 @@ def told(state: dict[str, Any], at: str) -> tuple[str, dict[str, Any]]:
     }
 
 
-def revision(desired: str, event: str = "MODIFIED", **other: object) -> tuple[str, dict[str, Any]]:
+def revision(
+    desired: str, event: str = "MODIFIED", *, gone: str = "", **other: object
+) -> tuple[str, dict[str, Any]]:
     """What happens to a revision."""
-    spec = {"desiredState": desired, **other}
-    return event, {"kind": "ProviderRevision", "metadata": {"name": "old-1"}, "spec": spec}
+    metadata = {"name": "old-1", **({"deletionTimestamp": gone} if gone else {})}
+    return event, {
+        "kind": "ProviderRevision",
+        "metadata": metadata,
+        "spec": {"desiredState": desired, **other},
+    }
 
 
 def operation(message: str, *during: tuple[str, dict[str, Any]], at: str = "12:00", **sync: Any) -> list[Any]:
@@ -66,6 +72,23 @@ def test_a_heal_that_may_have_changed_a_revision_is_counted_from_the_second_one_
 
     assert operations_of("team", once) == []
     assert operations_of("team", twice) == ["c1"]
+
+
+@pytest.mark.parametrize(
+    ("before", "counted"),
+    [
+        ([revision("Active", "ADDED")], ["c1"]),
+        ([revision("Active", "ADDED"), revision("Active", gone="soon")], []),
+        ([revision("Active", "ADDED"), revision("Active", "DELETED")], []),
+        ([revision("Active", gone="soon"), revision("Active", "ADDED")], ["c1"]),
+    ],
+)
+def test_a_heal_that_prunes_is_counted_unless_that_is_being_deleted_already(
+    before: list[Any], counted: list[str]
+) -> None:
+    events = [*before, *operation("pruned", **HEAL)]
+
+    assert operations_of("team", events) == counted
 
 
 def test_a_heal_that_changed_something_else_is_counted() -> None:

@@ -6,8 +6,10 @@ from typing import TypeAlias
 from rig.live.client import Object
 
 Events: TypeAlias = Sequence[tuple[str, Object]]
+# Kind and name.
+Key: TypeAlias = tuple[str, str]
 
-_UNCHANGED, _BY_SERVER = " unchanged", " serverside-applied"
+_UNCHANGED, _BY_SERVER, _PRUNED = " unchanged", " serverside-applied", "pruned"
 
 
 def operation_states(name: str, events: Events) -> list[Object]:
@@ -49,35 +51,56 @@ def _commit(state: Object) -> str:
 
 def _only_switches_off(state: Object) -> bool:
     """Tell whether an operation is a heal that applies nothing but revisions."""
-    messages = [result["message"] for result in state.get("syncResult", {}).get("resources", [])]
     return "resources" in state["operation"]["sync"] and all(
-        message.endswith((_UNCHANGED, _BY_SERVER)) for message in messages
+        message.endswith((_UNCHANGED, _BY_SERVER)) for _, message in _results(state)
     )
 
 
 def _is_idle(name: str, state: Object, events: Events) -> bool:
-    # On a busy machine Argo CD may see what it has just applied so late that it applies that once more.
+    # On a busy machine Argo CD may see what it has just done so late that it does that once more.
     if "resources" not in state["operation"]["sync"]:
         return False
-    same = _same_during(name, state["startedAt"], events)
+    before, during = _split(name, state["startedAt"], events)
+    same, going = _same_during(before, during), _going(before)
     return all(
-        result["message"].endswith(_UNCHANGED)
-        or (result["message"].endswith(_BY_SERVER) and (result["kind"], result["name"]) in same)
-        for result in state.get("syncResult", {}).get("resources", [])
+        message.endswith(_UNCHANGED)
+        or (message.endswith(_BY_SERVER) and key in same)
+        or (message == _PRUNED and key in going)
+        for key, message in _results(state)
     )
 
 
-def _same_during(name: str, started: str, events: Events) -> set[tuple[str, str]]:
-    """Return the revisions that were there before an operation, and wanted to be the same until it had ended."""
+def _results(state: Object) -> Iterator[tuple[Key, str]]:
+    for result in state.get("syncResult", {}).get("resources", []):
+        yield (result["kind"], result["name"]), result["message"]
+
+
+def _split(name: str, started: str, events: Events) -> tuple[Events, Events]:
+    """Return what happened before an operation, and until it had ended."""
     states = [_state_of(name, value) for _, value in events]
     first = next(at for at, state in enumerate(states) if state.get("startedAt") == started)
     last = next(at for at in range(first, len(events)) if "finishedAt" in states[at])
-    before = dict(_revisions(events[:first]))
-    changed = {key for key, desired in _revisions(events[first:last]) if desired != before.get(key)}
-    return before.keys() - changed
+    return events[:first], events[first:last]
 
 
-def _revisions(events: Events) -> Iterator[tuple[tuple[str, str], str]]:
+def _same_during(before: Events, during: Events) -> set[Key]:
+    """Return the revisions that were there before an operation, and wanted to be the same until it had ended."""
+    wanted = dict(_revisions(before))
+    changed = {key for key, desired in _revisions(during) if desired != wanted.get(key)}
+    return wanted.keys() - changed
+
+
+def _going(before: Events) -> set[Key]:
+    """Return what was deleted already, or about to be as soon as others let go of it."""
+    last = {(value["kind"], value["metadata"]["name"]): (event, value) for event, value in before}
+    return {
+        key
+        for key, (event, value) in last.items()
+        if event == "DELETED" or "deletionTimestamp" in value["metadata"]
+    }
+
+
+def _revisions(events: Events) -> Iterator[tuple[Key, str]]:
     # All that the server is to apply is this one field; Crossplane sets the others.
     for event, value in events:
         if value["kind"].endswith("Revision"):
