@@ -3,6 +3,7 @@
 import os
 import stat
 from contextlib import suppress
+from errno import ELOOP
 from io import BufferedReader
 from pathlib import Path
 
@@ -21,6 +22,21 @@ class InvalidFile(RenderError):
     exit_code = 2
 
 
+def is_there(path: Path) -> bool:
+    """Tell whether anything has this name, be it a link to nothing; a folder that may not be entered tells neither."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise InvalidFile(
+            f"the files of {path.parent} cannot be looked at",
+            why=(error.strerror or str(error)).lower(),
+            next="check the path, and who may enter the folder",
+        ) from None
+    return True
+
+
 def open_plain(path: Path) -> BufferedReader:
     """Open a regular file for reading; links, pipes and devices are refused."""
     try:
@@ -29,7 +45,8 @@ def open_plain(path: Path) -> BufferedReader:
     except OSError as error:
         raise InvalidFile(
             f"{path} cannot be read",
-            why="it is a symbolic link" if path.is_symlink() else (error.strerror or "").lower(),
+            # What O_NOFOLLOW says of a link.
+            why="it is a symbolic link" if error.errno == ELOOP else (error.strerror or "").lower(),
             next="check the path",
         ) from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from render.documents import InvalidDocument
 from render.errors import InvalidInput
-from render.files import META_FILE, PROJECT_FILES, read_plain
+from render.files import META_FILE, PROJECT_FILES, is_there, read_plain
 from render.limits import LimitExceeded, Limits
 from render.packages import Metadata, is_project
 from render.references import Digest, Reference, Source
@@ -55,11 +55,11 @@ def read_metadata(path: Path, limits: Limits) -> Metadata:
 
 
 def _inspect_folder(folder: Path, limits: Limits) -> Inspection:
-    if (folder / META_FILE).exists():
+    if is_there(folder / META_FILE):
         built = build_package(folder, limits)
         return Inspection(str(folder), built.metadata, built.objects)
     for name in PROJECT_FILES:
-        if (folder / name).exists():
+        if is_there(folder / name):
             return Inspection(str(folder), read_metadata(folder / name, limits))
     layout = Layout(folder, limits)
     images = layout.images()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from render.errors import RenderError
-from render.files import InvalidFile, open_plain, read_plain, replace_file
+from render.files import InvalidFile, is_there, open_plain, read_plain, replace_file
 
 
 def names(folder: Path) -> list[str]:
@@ -39,6 +39,7 @@ def test_a_file_beyond_the_bound_is_not_returned(tmp_path: Path) -> None:
         ("folder", "not a plain file"),
         ("pipe", "not a plain file"),
         ("device", "not a plain file"),
+        ("long name", "file name too long"),
     ],
 )
 def test_anything_but_a_plain_file_is_refused(tmp_path: Path, kind: str, why: str) -> None:
@@ -54,6 +55,8 @@ def test_anything_but_a_plain_file_is_refused(tmp_path: Path, kind: str, why: st
         os.mkfifo(path)
     elif kind == "device":
         path = Path("/dev/zero")
+    elif kind == "long name":
+        path = tmp_path / ("x" * 300)
 
     with pytest.raises(InvalidFile) as caught:
         read_plain(path, 10)
@@ -147,3 +150,20 @@ def test_an_interrupt_leaves_the_old_file_and_nothing_beside_it(
 
     assert path.read_bytes() == b"old"
     assert names(tmp_path) == ["a"]
+
+
+def test_whatever_has_a_name_is_there_even_a_link_to_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("nowhere")
+
+    found = [name for name in ("file", "link", "other", "file/inside") if is_there(tmp_path / name)]
+
+    assert found == ["file", "link"]
+
+
+def test_a_name_that_cannot_be_looked_up_is_neither_there_nor_missing(tmp_path: Path) -> None:
+    with pytest.raises(InvalidFile) as caught:
+        is_there(tmp_path / ("x" * 300))
+
+    assert caught.value.why == ("file name too long",)
+    assert str(tmp_path) in caught.value.what

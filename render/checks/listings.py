@@ -8,7 +8,7 @@ from typing import TypeAlias
 from render.checks.model import Listing
 from render.errors import RenderError
 from render.files import LOCK_FILE
-from render.inputs.folders import is_folder, list_kustomizations
+from render.inputs.folders import is_folder, is_repository, list_kustomizations
 from render.limits import Limits
 from render.values import replace
 
@@ -51,7 +51,7 @@ class Listings:
 def _above(here: Path) -> Sequence[Path]:
     """Return the folders above one, up to the repository's own; none, if there is no repository."""
     chain = (here, *here.parents)
-    top = next((i for i, path in enumerate(chain) if (path / ".git").exists()), 0)
+    top = next((i for i, path in enumerate(chain) if is_repository(path)), 0)
     return chain[1 : top + 1]
 
 
@@ -62,13 +62,13 @@ def _as_named(listing: Listing, folder: Path, here: Path) -> Listing:
 
 
 def _read_entries(folder: Path, limits: Limits) -> Iterator[_Entry]:
-    files = list_kustomizations(folder)
-    if len(files) != 1:
-        return
-    # Most folders have none.
-    from render.inputs.kustomizations import read_paths
-
     try:
+        files = list_kustomizations(folder)
+        if len(files) != 1:
+            return
+        # Most folders have none.
+        from render.inputs.kustomizations import read_paths
+
         paths = read_paths(files[0], limits)
     except RenderError:
         # Who builds it hears of that.

@@ -7,6 +7,7 @@ from pathlib import Path
 from render.checks.model import CheckedFolder, Place
 from render.errors import RenderError
 from render.files import LOCK_FILE, read_plain
+from render.inputs.folders import is_file
 from render.limits import Limits
 from render.settings import SETTINGS_FILE
 
@@ -47,14 +48,6 @@ def find_told_place(one: CheckedFolder, lines: Iterable[str], default: str) -> P
         if text.startswith("line "):
             return Place(one.folder / default, number)
         path = one.folder / text.partition(": ")[0]
-        if _is_file(path):
+        if is_file(path):
             return Place(path, number)
     return Place(one.folder / default)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        # It was no name at all.
-        return False

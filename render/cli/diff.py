@@ -9,6 +9,7 @@ import click
 from render.cli.options import output_option
 from render.errors import Differs, InvalidInput
 from render.files import LOCK_FILE, read_plain
+from render.inputs.folders import is_file, is_folder
 from render.limits import LimitExceeded, Limits
 from render.lock.diff import LockDiff, diff_locks
 from render.lock.file import read_lock
@@ -101,9 +102,9 @@ class _Reader:
     def read(self, text: str) -> Lock:
         """Read a file, a folder's lock, or one out of Git."""
         path = Path(text)
-        if path.is_dir():
+        if is_folder(path):
             return read_lock(path, self._limits) or Lock()
-        if path.is_file():
+        if is_file(path):
             return self._read_file(path)
         return self._read_revision(text)
 

@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 
 import click
 
+from render.inputs.folders import is_folder
+
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -29,7 +31,7 @@ def _parse_layouts(
     for text in texts:
         prefix, equals, folder = text.rpartition("=")
         path = Path(folder)
-        if not path.is_dir():
+        if not is_folder(path):
             raise click.BadParameter(f"{folder!r} is not a folder", context, option)
         layouts.append((prefix if equals else "", path))
     return layouts

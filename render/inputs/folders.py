@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from render.errors import InvalidInput
-from render.files import InvalidFile, open_plain
+from render.files import InvalidFile, is_there, open_plain
 from render.limits import LimitExceeded, Limits
 
 KUSTOMIZATION_FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -31,8 +31,7 @@ def list_yaml_files(folder: Path, limits: Limits) -> list[str]:
 
 def list_kustomizations(folder: Path) -> list[Path]:
     """Return the kustomizations of a folder, which has one at most if it is right; a link to nothing is one too."""
-    paths = [folder / name for name in KUSTOMIZATION_FILES]
-    return [path for path in paths if path.is_symlink() or path.exists()]
+    return [path for name in KUSTOMIZATION_FILES if is_there(path := folder / name)]
 
 
 def reads_elsewhere(folder: Path, limits: Limits) -> bool:
@@ -47,6 +46,23 @@ def is_folder(path: Path) -> bool:
         return path.is_dir()
     except OSError:
         # A name that is too long, or a folder that may not be looked into.
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether there is a file, in the same way."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        # It was no name at all.
+        return False
+
+
+def is_repository(path: Path) -> bool:
+    """Tell whether a folder is the top of a repository; one that may not be looked into is none."""
+    try:
+        return (path / ".git").exists()
+    except OSError:
         return False
 
 

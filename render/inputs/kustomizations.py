@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from render.documents import file_rules, parse_documents
 from render.errors import InvalidInput, RenderError
 from render.fields import Fields
-from render.inputs.folders import list_kustomizations, read_inside
+from render.inputs.folders import is_repository, list_kustomizations, read_inside
 from render.inputs.problems import describe, placed
 from render.limits import LimitExceeded, Limits
 
@@ -74,7 +74,7 @@ def _repository(folder: Path) -> _Boundary:
 
 def repository_of(folder: Path) -> Path:
     """Return the folder's repository; without one, only the file system's root bounds relative paths."""
-    return next((path for path in (folder, *folder.parents) if (path / ".git").exists()), Path(folder.anchor))
+    return next((path for path in (folder, *folder.parents) if is_repository(path)), Path(folder.anchor))
 
 
 def _check_folder(

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from render.errors import RenderError
-from render.files import LOCK_FILE, read_plain, replace_file
+from render.files import LOCK_FILE, is_there, read_plain, replace_file
 from render.limits import LimitExceeded, Limits
 from render.lock.format import NewerRevision
 from render.lock.model import FORMAT_REVISION, FORMAT_VERSION, Lock
@@ -38,10 +38,10 @@ def read_lock(folder: Path, limits: Limits) -> Lock | None:
 def read_lock_bytes(folder: Path, limits: Limits) -> bytes | None:
     """Read the text of a folder's lock, if there is one; it may hold a merge conflict."""
     path = folder / LOCK_FILE
+    if not is_there(path):
+        return None
     if path.is_symlink():
         raise LinkedLock(path)
-    if not path.exists():
-        return None
     data = read_plain(path, limits.lock_bytes)
     if data is None:
         raise LimitExceeded(f"{path} is too large", "lock_bytes", limits)

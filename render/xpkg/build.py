@@ -11,6 +11,7 @@ from render.documents import InvalidDocument, decode_utf8
 from render.errors import InvalidInput, RenderError
 from render.files import META_FILE, read_plain
 from render.full_yaml import parse_events
+from render.inputs.folders import is_folder
 from render.limits import LimitExceeded, Limits
 from render.packages import Metadata, PackagedObject, is_meta
 from render.registry.manifests import Platform
@@ -162,7 +163,7 @@ def _yaml_files(folder: Path, limits: Limits, ignore: Sequence[str]) -> Iterator
     for path in sorted(folder.rglob("*"), key=lambda path: path.relative_to(folder).as_posix()):
         shown = path.relative_to(folder)
         hidden = any(part.startswith(".") for part in shown.parts)
-        if path.suffix not in (".yaml", ".yml") or hidden or path.is_dir() or _ignored(shown, ignore):
+        if path.suffix not in (".yaml", ".yml") or hidden or is_folder(path) or _ignored(shown, ignore):
             continue
         count += 1
         if count > limits.files:

@@ -381,3 +381,34 @@ def test_inspecting_a_file_imports_nothing_of_the_network(tmp_path: Path, form: 
 
     assert loaded & HEAVY == {"click", "yaml"}
     assert not loaded & {"http", "ssl", "socket"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["check {}", "check -o json {}", "render {}", "lock --offline {}", "tree {}", "diff {} {}"],
+)
+def test_a_folder_whose_files_nobody_can_look_at_is_wrong_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "far").mkdir()
+    # As with a folder that may be listed and not entered: the way to any file in it is longer than a path may be.
+    folder = "far/../" * 584 + "far"
+
+    code = run(command.replace("{}", folder).split())
+
+    output = capsys.readouterr()
+    assert (code, "Traceback" in output.err) == (2, False), output.err
+    assert "file name too long" in output.out + output.err
+
+
+@pytest.mark.parametrize("command", ["diff {}", "diff HEAD {}", "lock --layout {}", "package inspect {}"])
+def test_a_name_that_no_file_can_have_is_wrong_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(["git", "init", "--quiet"], check=True, cwd=tmp_path)
+
+    code = run(command.replace("{}", "x" * 300).split())
+
+    assert (code, "Traceback" in capsys.readouterr().err) == (2, False)
