@@ -6,13 +6,13 @@ from pathlib import Path
 
 from render.checks.model import CheckedFolder, Place
 from render.errors import RenderError
-from render.files import LOCK_FILE, read_plain
-from render.inputs.folders import is_file
+from render.files import LOCK_FILE, is_there, read_plain
+from render.inputs.folders import KUSTOMIZATION_FILES, is_file, list_yaml_files
 from render.limits import Limits
 from render.settings import SETTINGS_FILE
 
 _LINE = r"(?:^|: )line ([0-9]{1,9}): "
-_MOST_BYTES = Limits().lock_bytes
+_LIMITS = Limits()
 
 
 def lock_place(one: CheckedFolder) -> Place:
@@ -27,13 +27,14 @@ def read_lock_place(one: CheckedFolder, mark: str) -> Place:
 
 def read_settings_place(one: CheckedFolder, key: str) -> Place:
     """Return the place of a key in a folder's settings."""
-    return read_marked_place(one.folder / SETTINGS_FILE, f"\n{key}:")
+    place = _first_place(one, SETTINGS_FILE)
+    return read_marked_place(place.file, f"\n{key}:") if place.file.name == SETTINGS_FILE else place
 
 
 def read_marked_place(path: Path, mark: str) -> Place:
     """Return the first line of a file that holds a text, or its beginning; a line break in front is that of the line."""
     try:
-        text = f"\n{(read_plain(path, _MOST_BYTES) or b'').decode(errors='replace')}"
+        text = f"\n{(read_plain(path, _LIMITS.lock_bytes) or b'').decode(errors='replace')}"
     except RenderError:
         return Place(path)
     found = text.find(mark)
@@ -50,4 +51,13 @@ def find_told_place(one: CheckedFolder, lines: Iterable[str], default: str) -> P
         path = one.folder / text.partition(": ")[0]
         if is_file(path):
             return Place(path, number)
-    return Place(one.folder / default)
+    return _first_place(one, default)
+
+
+def _first_place(one: CheckedFolder, name: str) -> Place:
+    """Return the beginning of a file, or else of what the folder has instead: a place that is not there shows nothing."""
+    try:
+        names = (name, *KUSTOMIZATION_FILES, *list_yaml_files(one.folder, _LIMITS))
+        return Place(next((path for name in names if is_there(path := one.folder / name)), one.folder))
+    except RenderError:
+        return Place(one.folder)

@@ -117,6 +117,43 @@ def test_an_error_tells_its_place_by_what_it_begins_with(
     tmp_path: Path, text: str, expected: tuple[str, int]
 ) -> None:
     (tmp_path / "real.yaml").touch()
+    (tmp_path / "other").touch()
     one = CheckedFolder(tmp_path, RenderError("unread"), None)
 
     assert find_told_place(one, [text], "other") == Place(tmp_path / expected[0], expected[1])
+
+
+PROVIDER = (
+    "apiVersion: pkg.crossplane.io/v1\nkind: Provider\nmetadata:\n  name: p\nspec:\n  package: unknown\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, "app"),
+        ({"notes.txt": "none"}, "app"),
+        ({"p.yaml": PROVIDER}, "app/p.yaml"),
+        ({"a.yaml": "", "kustomization.yaml": "resources: [p.yaml]", "p.yaml": PROVIDER}, "app/kustomization.yaml"),
+        ({"a.yaml": "", "xplock.yaml": "unknown: 1"}, "app/xplock.yaml"),
+    ],
+    ids=["empty", "no YAML", "a manifest", "a kustomization", "settings"],
+)  # fmt: skip
+def test_a_place_is_one_that_exists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], expected: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("app").mkdir()
+    for name, text in files.items():
+        Path("app", name).write_text(text)
+
+    assert places("app") == dict.fromkeys(["inputs-invalid", "lock-missing"], Place(Path(expected)))
+
+
+def test_what_is_not_used_any_more_is_found_in_a_file_that_exists(world: World) -> None:
+    world.project("platform", "base:v1.0.0")
+    settings = world.project("app", "app:v1.0.0", more=PLATFORM) / "xplock.yaml"
+    run(["-q", "lock", "platform", "app"])
+    settings.unlink()
+
+    assert {place.file for place in places("platform", "app").values()} == {Path("app") / LOCK_FILE}
