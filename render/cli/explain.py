@@ -1,6 +1,9 @@
 """xplock explain: what a rule of `check` finds, why that matters, and what to do."""
 
+import sys
 from collections.abc import Iterable
+from shutil import get_terminal_size
+from textwrap import fill
 
 import click
 from click.shell_completion import CompletionItem
@@ -43,12 +46,26 @@ def explain(output: Output, name: str | None, form: str) -> None:
     if form == "json":
         output.result_json([_document(rule) for rule in asked])
     else:
-        output.result(_format_list(asked) if name is None else asked[0].text)
+        output.result(_format_list(asked) if name is None else _wrap_paragraphs(asked[0].text))
 
 
 def _format_list(rules: list[Explanation]) -> str:
-    width = max(len(rule.name) for rule in rules)
-    return "".join(f"{rule.name:<{width}}  {rule.summary}\n" for rule in rules)
+    width = max(len(rule.name) for rule in rules) + 2
+    return "".join(f"{_wrap(f'{rule.name:<{width}}{rule.summary}', indent=width)}\n" for rule in rules)
+
+
+def _wrap_paragraphs(text: str) -> str:
+    # What is indented is an example.
+    blocks = text.removesuffix("\n").split("\n\n")
+    return "\n\n".join(block if block.startswith("  ") else _wrap(block) for block in blocks) + "\n"
+
+
+def _wrap(text: str, *, indent: int = 0) -> str:
+    """Break lines between words where a terminal would break them anywhere; programs get them as they are."""
+    columns = get_terminal_size().columns
+    if not sys.stdout.isatty() or max(map(len, text.split("\n"))) <= columns:
+        return text
+    return fill(text, columns, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _document(rule: Explanation) -> dict[str, str]:

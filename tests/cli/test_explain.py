@@ -1,9 +1,14 @@
 """xplock explain: the rules of check, in words."""
 
 import json
+import os
+import pty
+import subprocess
+import sys
 
 import pytest
 
+from render.checks.explaining import read_explanations
 from render.checks.rules import load_rules
 from render.cli.run import run
 
@@ -68,3 +73,34 @@ def test_a_shell_is_offered_the_rules(
     run([])
 
     assert capsys.readouterr().out.splitlines() == ["plain,provided-changed", "plain,provided-unsuited"]
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_the_list_breaks_between_words_on_a_terminal(columns: int) -> None:
+    shown = _on_a_terminal(["explain"], columns)
+
+    assert max(map(len, shown.splitlines())) <= columns
+    assert shown.split() == " ".join(f"{one.name} {one.summary}" for one in read_explanations()).split()
+
+
+def test_on_a_narrow_terminal_sentences_stay_beside_their_rules_and_examples_as_they_are() -> None:
+    listed = _on_a_terminal(["explain"], 60).splitlines()
+    explained = _on_a_terminal(["explain", "lock-stale"], 60).splitlines()
+
+    assert listed[0] == "inputs-invalid         The files of a folder cannot be"
+    assert listed[1] == "                       understood, or contradict each other."
+    assert max(len(line) for line in explained if not line.startswith("    ")) <= 60
+    assert "      why:  root xpkg.example.org/acme/provider-store changed" in explained
+
+
+def _on_a_terminal(arguments: list[str], columns: int) -> str:
+    ours, theirs = pty.openpty()
+    subprocess.run(
+        [sys.executable, "-m", "render", *arguments],
+        stdout=theirs,
+        env={**os.environ, "COLUMNS": str(columns)},
+        check=True,
+    )
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as terminal:
+        return terminal.read1(65_536).decode().replace("\r\n", "\n")
