@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from render.checks.model import Checked, CheckedFolder, Finding, Place
-from render.checks.places import find_told_place, lock_place, read_marked_place, read_settings_place
+from render.checks.places import find_told_place, lock_place, read_entry_place, read_settings_place
 from render.errors import InvalidInput, RenderError
 from render.files import LOCK_FILE
 from render.inputs.projects import Inputs
@@ -57,7 +57,7 @@ def lock_listed(checked: Checked) -> Iterator[Finding]:
                 (f"{listing.key} is {listing.text}", _GENERATED if "Generator" in listing.key else _APPLIED),
                 ("remove that entry: whoever renders reads the lock by itself",),
                 InvalidInput.exit_code,
-                read_marked_place(listing.kustomization, listing.text),
+                read_entry_place(listing.kustomization, listing.text),
             )
 
 

@@ -33,12 +33,16 @@ def read_settings_place(one: CheckedFolder, key: str) -> Place:
 
 def read_marked_place(path: Path, mark: str) -> Place:
     """Return the first line of a file that holds a text, or its beginning; a line break in front is that of the line."""
-    try:
-        text = f"\n{(read_plain(path, _LIMITS.lock_bytes) or b'').decode(errors='replace')}"
-    except RenderError:
-        return Place(path)
+    text = _read_lines(path)
     found = text.find(mark)
     return Place(path, text.count("\n", 0, found + 1) if found > 0 else 1)
+
+
+def read_entry_place(path: Path, entry: str) -> Place:
+    """Return the first line of a file that holds an entry: not in a comment, nor as a part of another one."""
+    text = _read_lines(path)
+    found = re.search(rf"^[^#\n]*(?<![\w./-]){re.escape(entry)}(?![\w./-])", text, re.MULTILINE)
+    return Place(path, text.count("\n", 0, found.end()) if found else 1)
 
 
 def find_told_place(one: CheckedFolder, lines: Iterable[str], default: str) -> Place:
@@ -52,6 +56,14 @@ def find_told_place(one: CheckedFolder, lines: Iterable[str], default: str) -> P
         if is_file(path):
             return Place(path, number)
     return _first_place(one, default)
+
+
+def _read_lines(path: Path) -> str:
+    """Return the text of a file with a line break in front of every line; nothing, if it cannot be read."""
+    try:
+        return f"\n{(read_plain(path, _LIMITS.lock_bytes) or b'').decode(errors='replace')}"
+    except RenderError:
+        return ""
 
 
 def _first_place(one: CheckedFolder, name: str) -> Place:

@@ -6,7 +6,7 @@ import pytest
 from rig.projects import World, small_world
 
 from render.checks.model import CheckedFolder, Place
-from render.checks.places import find_told_place, read_marked_place
+from render.checks.places import find_told_place, read_entry_place, read_marked_place
 from render.checks.reading import read_checked
 from render.checks.rules import find_findings
 from render.cli.run import run
@@ -157,3 +157,30 @@ def test_what_is_not_used_any_more_is_found_in_a_file_that_exists(world: World) 
     settings.unlink()
 
     assert {place.file for place in places("platform", "app").values()} == {Path("app") / LOCK_FILE}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("resources:\n  - crossplane.lock.yaml\n", 2),
+        ("# crossplane.lock.yaml is not for here\nresources:\n- a.yaml # not crossplane.lock.yaml\n- crossplane.lock.yaml\n", 4),
+        ("resources:\n- ../base/crossplane.lock.yaml\n- crossplane.lock.yaml.md\n- './crossplane.lock.yaml'\n", 1),
+        ("resources:\n- ../base/crossplane.lock.yaml\n- 'crossplane.lock.yaml'\n", 3),
+        ("configMapGenerator:\n- name: a\n  files: [b.yaml, c=crossplane.lock.yaml]\n", 3),
+        ("resources: ['a#b', crossplane.lock.yaml]\n", 1),
+    ],
+)  # fmt: skip
+def test_an_entry_is_found_as_a_whole_and_in_no_comment(tmp_path: Path, text: str, line: int) -> None:
+    file = tmp_path / "kustomization.yaml"
+    file.write_text(text)
+
+    assert read_entry_place(file, "crossplane.lock.yaml") == Place(file, line)
+
+
+def test_a_lock_that_is_listed_is_found_at_its_entry(world: World) -> None:
+    world.project("app", "app:v1.0.0")
+    run(["-q", "lock", "app"])
+    text = "# without crossplane.lock.yaml\nresources:\n- xplock.yaml\n- crossplane.lock.yaml\n"
+    Path("app/kustomization.yaml").write_text(text)
+
+    assert places("app")["lock-listed"] == Place(Path("app/kustomization.yaml"), 4)
