@@ -8,7 +8,7 @@ from render.errors import InvalidInput, Unsatisfiable
 from render.lock.holding import Hold, Holder, Holders, LockedFolder, Place
 from render.lock.model import Lock, LockedPackage, State
 from render.lock.pairing import known_as
-from render.lock.update import UnknownPackage, find_known
+from render.lock.update import NO_SUCH_NAME, UnknownPackage, find_known
 from render.references import Source
 from render.texts import first_lines
 
@@ -165,7 +165,7 @@ def _not_in_lock(name: str, folders: Sequence[LockedFolder]) -> NotInLock:
                 why=f"{provided[0].folder} provides it",
                 next="retire it there, when nothing here needs it any more",
             )
-    why = _guesses(name, folders) or "no package that is locked has this name, be it in full or its last part"
+    why = _guesses(name, folders) or NO_SUCH_NAME
     return NotInLock(f"{name} is not in the lock", why=why, next=[_ADVICE, _WAY_BACK])
 
 
@@ -175,7 +175,7 @@ def _guesses(name: str, folders: Sequence[LockedFolder]) -> list[str]:
         try:
             find_known(name, folder.lock)
         except UnknownPackage as error:
-            found |= dict.fromkeys(error.why)
+            found |= dict.fromkeys(line for line in error.why if line != NO_SUCH_NAME)
     return list(found)
 
 

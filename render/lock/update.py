@@ -14,6 +14,9 @@ from render.resolve.model import Candidate, Catalog
 from render.roots import Request
 from render.versions import parse_candidate
 
+# Why a package is unknown, where no other is near.
+NO_SUCH_NAME = "no package that is locked has this name, be it in full or its last part"
+
 _SHOWN = 5
 
 
@@ -110,7 +113,7 @@ def _unknown(text: str, lock: Lock, found: Sequence[Source]) -> UnknownPackage:
     near = found or _nearest(text, lock)
     return UnknownPackage(
         f"{text} names {len(found)} packages of the lock" if found else f"{text} is not in the lock",
-        why=[f"did you mean {source}?" for source in near[:_SHOWN]],
+        why=[f"did you mean {source}?" for source in near[:_SHOWN]] or NO_SUCH_NAME,
         next="write the source in full; `xplock tree` shows what is locked",
     )
 

@@ -160,6 +160,14 @@ def test_a_source_that_is_not_there_is_an_error_with_near_ones(text: str) -> Non
 
     assert caught.value.exit_code == 2
     assert f"{text} is not in the lock" in caught.value.what
+    assert caught.value.why
+
+
+def test_a_name_that_is_near_to_none_is_told_how_names_are_compared() -> None:
+    with pytest.raises(UnknownPackage) as caught:
+        find_source("something-else-altogether", LOCK)
+
+    assert caught.value.why == ("no package that is locked has this name, be it in full or its last part",)
 
 
 def test_a_near_miss_is_answered_with_what_was_probably_meant() -> None:
