@@ -9,7 +9,7 @@ import click
 from render.cli.commit_options import CommitOptions, commit_options
 from render.cli.committing import Committer
 from render.cli.locked import read_whole_lock
-from render.cli.operator_options import DEADLINE, GIT_TOKEN, OperatedCommand
+from render.cli.operator_options import CA_BUNDLE, DEADLINE, GIT_TOKEN, OperatedCommand
 from render.cli.options import folders_argument, output_option
 from render.limits import Limits
 from render.lock.file import read_lock_bytes
@@ -18,7 +18,7 @@ from render.output import Output
 
 @click.command(
     cls=OperatedCommand,
-    settings=(GIT_TOKEN, DEADLINE),
+    settings=(GIT_TOKEN, CA_BUNDLE, DEADLINE),
     epilog="Examples: xplock commit; xplock commit --push clusters/*; xplock commit --branch xplock/update --push > pr.md",
 )
 @folders_argument

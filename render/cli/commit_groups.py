@@ -5,10 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from render.cli.commit_options import CommitOptions
 from render.commit import Target
 from render.deadline import read_deadline
 from render.errors import InvalidInput
+from render.git.authorities import FILES, read_authorities, with_authorities
 from render.git.branches import current_branch, find_branch, refuse_elsewhere, require_branch
 from render.git.names import check_branch
 from render.git.objects import require_identity
@@ -18,6 +21,7 @@ from render.git.revisions import find_commit
 from render.git.secrets import hide_secrets
 from render.git.tokens import read_token, with_token
 from render.limits import Limits
+from render.scratch import scratch_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,18 @@ def _open(places: Mapping[Path, Place], options: CommitOptions) -> Group:
 
 
 def _let_in(repository: Repository, remote: Remote) -> Repository:
-    """Give git the operator's token, where that is for the remote; no secret of either is ever shown."""
+    """Give git the operator's token and authorities, where they are for the remote; no secret is ever shown."""
     urls = read_urls(repository, remote)
+    if any(url.startswith("https://") for url in urls):
+        repository = _trust(repository)
     token = read_token(os.environ, urls, repository.limits)
     return hide_secrets(with_token(repository, urls[0], token) if token else repository)
+
+
+def _trust(repository: Repository) -> Repository:
+    authorities = read_authorities(os.environ, repository.limits)
+    if authorities is None:
+        return repository
+    # There until the command ends.
+    folder = click.get_current_context().with_resource(scratch_folder(FILES))
+    return with_authorities(repository, authorities, folder)

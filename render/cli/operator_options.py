@@ -124,6 +124,13 @@ GIT_TOKEN = Setting(
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
 )
+CA_BUNDLE = Setting(
+    "--ca-bundle",
+    "XPLOCK_CA_BUNDLE",
+    "Extra certificate authorities.",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+)
 REGISTRIES = (
     Setting(
         "--plain-http",
@@ -133,13 +140,7 @@ REGISTRIES = (
         metavar="HOST[:PORT]",
         multiple=True,
     ),
-    Setting(
-        "--ca-bundle",
-        "XPLOCK_CA_BUNDLE",
-        "Extra certificate authorities.",
-        metavar="FILE",
-        type=click.Path(exists=True, dir_okay=False),
-    ),
+    CA_BUNDLE,
     Setting(
         "--trusted-realm",
         "XPLOCK_TRUSTED_REALMS",

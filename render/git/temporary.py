@@ -1,31 +1,25 @@
 """A server's branch without a clone: a temporary bare repository, a URL, and credentials that nobody else sees."""
 
 import re
-import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from render.deadline import Deadline
 from render.errors import InvalidInput
-from render.files import InvalidFile, read_plain
-from render.git.failures import GitFailed
+from render.git.authorities import FILES, with_authorities
 from render.git.remotes import Remote, list_refs
-from render.git.repository import Repository, read_configuration
+from render.git.repository import Repository
 from render.git.secrets import hide_secrets
 from render.git.tokens import Token, with_token
-from render.limits import LimitExceeded, Limits
-from render.scratch import scratch_folder, writing
+from render.limits import Limits
+from render.scratch import scratch_folder
 from render.texts import hides_something
 
 # The name under which the temporary repository knows the server.
 REMOTE = "xplock-server"
 
-_FILES = "git's files"
-_AUTHORITIES = "xplock-authorities.pem"
 # As https://, ssh:// and file:// are written, and the short form of ssh; `ext::` and the like are programs.
 _URL = re.compile(r"(?:https|ssh|file)://[^\s?#]+|(?!-)[\w.-]+(?:@[\w.-]+)?:(?!:|//)[^\s?#]+")
 _SHA256_DIGITS = 64
@@ -59,12 +53,13 @@ def open_server(
 ) -> Iterator[Server]:
     """Make a repository that holds nothing yet and knows one server; it is gone afterwards."""
     check_url(url)
-    with scratch_folder(_FILES) as folder:
+    with scratch_folder(FILES) as folder:
         made = Repository(folder, limits, url, ("-c", f"remote.{REMOTE}.url={url}"), deadline=deadline)
-        made = made if authorities is None else _with_authorities(made, authorities)
+        alone = _no_repository_above(made)
+        made = made if authorities is None else with_authorities(made, authorities, folder, alone)
         made = _with_token(made, url, token) if token else made
         # Before the first word of the server's, which may repeat what it was told.
-        made = hide_secrets(made, environment=_no_repository_above(made))
+        made = hide_secrets(made, environment=alone)
         _initialise(made, branch)
         yield Server(made, Remote(REMOTE, branch))
 
@@ -81,32 +76,6 @@ def _with_token(repository: Repository, url: str, token: Token) -> Repository:
     if urlsplit(url).scheme != "https":
         raise InvalidUrl(url, "a token is sent over https only")
     return with_token(repository, url, token)
-
-
-def _with_authorities(repository: Repository, authorities: bytes) -> Repository:
-    """Trust the operator's certificate authorities besides the machine's, unless git is told whom to trust."""
-    if "http.sslcainfo" in read_configuration(repository, environment=_no_repository_above(repository)):
-        return repository
-    known = ssl.get_default_verify_paths()
-    usual = [_read_usual(Path(known.cafile), repository)] if known.cafile else []
-    file = repository.root / _AUTHORITIES
-    with writing(_FILES):
-        file.write_bytes(b"\n".join([*usual, authorities]))
-    folder = ("-c", f"http.sslCAPath={known.capath}") if known.capath else ()
-    return replace(repository, options=(*repository.options, "-c", f"http.sslCAInfo={file}", *folder))
-
-
-def _read_usual(file: Path, repository: Repository) -> bytes:
-    """Return the certificate authorities that Python trusts: those in SSL_CERT_FILE, or else the machine's."""
-    limits = repository.limits
-    try:
-        data = read_plain(file.resolve(), limits.authorities_bytes)
-    except InvalidFile as error:
-        why = f"the usual certificate authorities cannot be read: {error.why[0]}"
-        raise GitFailed(repository.where, why, next="check SSL_CERT_FILE") from None
-    if data is None:
-        raise LimitExceeded("the usual certificate authorities are too large", "authorities_bytes", limits)
-    return data
 
 
 def _no_repository_above(repository: Repository) -> dict[str, str]:

@@ -7,19 +7,18 @@ from collections.abc import Mapping
 from render.constraints import InvalidConstraint, parse_constraint
 from render.errors import Differs
 from render.files import LOCK_FILE
+from render.git.authorities import NoCertificates
+from render.git.authorities import read_authorities as read_git_authorities
 from render.git.names import InvalidBranch, check_branch
 from render.git.tokens import NoToken, Token
 from render.git.tokens import read_token as read_git_token
 from render.limits import Limits
-from render.mounted import read_mounted
 from render.texts import hides_something
 from render.values import dataclass
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _HEADS = "refs/heads/"
 _DEFAULT_BRANCH = ("", "HEAD")
-_CA_BUNDLE = "XPLOCK_CA_BUNDLE"
-_CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
 
 
 class Declined(Differs):
@@ -78,13 +77,12 @@ def read_token(environ: Mapping[str, str], url: str, limits: Limits) -> Token | 
 
 def read_authorities(environ: Mapping[str, str], limits: Limits) -> bytes | None:
     """Return the operator's certificate authorities; nothing, where git's own are all that is trusted."""
-    if not environ.get(_CA_BUNDLE):
-        # Nothing besides those in SSL_CERT_FILE, of which git has to be told; Python looks there by itself.
-        return b"" if environ.get("SSL_CERT_FILE") else None
-    data = read_mounted(environ, _CA_BUNDLE, "authorities_bytes", limits)
-    if _CERTIFICATE not in data:
-        raise Declined(f"the file that {_CA_BUNDLE} names holds no certificates")
-    return data
+    try:
+        data = read_git_authorities(environ, limits)
+    except NoCertificates as error:
+        raise Declined(error.what) from None
+    # Besides those in SSL_CERT_FILE, of which git has to be told; Python looks there by itself.
+    return b"" if data is None and environ.get("SSL_CERT_FILE") else data
 
 
 def _parse_branch(target: str) -> str:

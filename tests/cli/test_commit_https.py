@@ -39,13 +39,15 @@ class Gate:
 
     def commit(self, *options: str, **environ: str) -> Outcome:
         """Commit and push with the token that is mounted, or with other variables."""
+        # Git's own variable counts more than ours.
+        told = {} if "XPLOCK_CA_BUNDLE" in environ else {"GIT_SSL_CAINFO": str(self.certificate.file)}
         return start_command(
             "commit",
             "--push",
             str(self.clone / "shop"),
             *options,
             environ={
-                "GIT_SSL_CAINFO": str(self.certificate.file),
+                **told,
                 "XPLOCK_GIT_TOKEN_FILE": str(self.folder / "token"),
                 **environ,
             },
@@ -221,3 +223,69 @@ def test_a_file_without_a_token_is_told_before_anything_is_done(
 
     done.assert_refused(2, "the file that XPLOCK_GIT_TOKEN_FILE names holds no token")
     assert (gate.server.requests, text_at(gate.clone, "HEAD")) == ((), ONE)
+
+
+# Whom git trusts
+
+
+@pytest.fixture(scope="module")
+def stranger(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    """A certificate that no server here has."""
+    return make_certificate(tmp_path_factory.mktemp("stranger"))
+
+
+def test_the_operators_authorities_vouch_for_the_server_of_a_push(gate: Gate) -> None:
+    done = gate.commit(XPLOCK_CA_BUNDLE=str(gate.certificate.file))
+
+    assert (done.code, gate.pushed) == (0, TWO), done.stderr
+
+
+def test_an_option_names_the_authorities_too(gate: Gate, stranger: Certificate) -> None:
+    done = gate.commit("--ca-bundle", str(gate.certificate.file), XPLOCK_CA_BUNDLE=str(stranger.file))
+
+    assert (done.code, gate.pushed) == (0, TWO), done.stderr
+
+
+def test_they_come_on_top_of_the_usual_ones(gate: Gate, stranger: Certificate) -> None:
+    done = gate.commit(XPLOCK_CA_BUNDLE=str(stranger.file), SSL_CERT_FILE=str(gate.certificate.file))
+
+    assert (done.code, gate.pushed) == (0, TWO), done.stderr
+
+
+def test_whom_git_is_told_to_trust_counts_more(gate: Gate, stranger: Certificate) -> None:
+    git(gate.clone, "config", "http.sslCAInfo", str(gate.certificate.file))
+
+    done = gate.commit(XPLOCK_CA_BUNDLE=str(stranger.file))
+
+    assert (done.code, gate.pushed) == (0, TWO), done.stderr
+
+
+def test_a_strangers_authority_is_not_enough_for_a_push(gate: Gate, stranger: Certificate) -> None:
+    done = gate.commit(XPLOCK_CA_BUNDLE=str(stranger.file))
+
+    assert (done.code, gate.server.requests) == (1, ())
+    assert "certificate" in done.stderr
+
+
+def test_a_file_without_certificates_is_told_before_anybody_is_asked(gate: Gate, tmp_path: Path) -> None:
+    done = gate.commit(XPLOCK_CA_BUNDLE=str(tmp_path / "token"))
+
+    assert (done.code, gate.server.requests) == (2, ())
+    assert "the file that XPLOCK_CA_BUNDLE names holds no certificates" in done.stderr
+    assert "next: " in done.stderr
+
+
+def test_what_is_not_reached_over_https_needs_no_authorities(gate: Gate) -> None:
+    git(gate.clone, "remote", "set-url", "origin", str(gate.folder / "server.git"))
+
+    done = gate.commit(XPLOCK_CA_BUNDLE="/nowhere")
+
+    assert (done.code, gate.pushed) == (0, TWO), done.stderr
+
+
+def test_nothing_is_left_of_the_authorities(gate: Gate, tmp_path: Path) -> None:
+    (tmp_path / "scratch").mkdir()
+
+    done = gate.commit(XPLOCK_CA_BUNDLE=str(gate.certificate.file), TMPDIR=str(tmp_path / "scratch"))
+
+    assert (done.code, list((tmp_path / "scratch").iterdir())) == (0, []), done.stderr

@@ -299,7 +299,7 @@ CACHE = {"--cache-dir": "XPLOCK_CACHE_DIR", "--no-cache": "XPLOCK_CACHE_DIR"}
         ("verify", REGISTRIES),
         ("package push", CACHE | REGISTRIES),
         ("package inspect", CACHE | REGISTRIES),
-        ("commit", GIT_TOKEN | {"--deadline": "XPLOCK_DEADLINE"}),
+        ("commit", GIT_TOKEN | {"--ca-bundle": "XPLOCK_CA_BUNDLE", "--deadline": "XPLOCK_DEADLINE"}),
         ("check", {}),
         ("plugin generate", {}),
     ],
