@@ -244,14 +244,14 @@ def _advance(repository: Repository, target: Target, landed: Landed, at: str | N
 
     Whoever is killed in between leaves a lock that is staged. The other way round it would be the old lock that is.
     """
-    before: Entries = {}
+    put: Entries = {}
     # Since it was looked at, the user may have gone to another branch.
     if target.git_folder is not None and current_branch(repository) == target.branch:
-        before = patiently(repository, lambda: put_into_users_index(repository, at, landed.entries))
+        put = patiently(repository, lambda: put_into_users_index(repository, at, landed.entries))
     moved = False
     try:
         moved = patiently(repository, lambda: move_branch(repository, target.branch, landed.commit, at))
     finally:
         if not moved:
-            patiently(repository, lambda: restore_users_index(repository, before))
+            patiently(repository, lambda: restore_users_index(repository, target.branch, put))
     return moved

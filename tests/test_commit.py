@@ -5,6 +5,7 @@ import random
 import resource
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,6 +17,7 @@ from rig.repositories import (
     ONE,
     REAL_GIT,
     SHOP,
+    THREE,
     TWO,
     check_integrity,
     clone,
@@ -141,10 +143,10 @@ def in_between(
     monkeypatch.setenv("PATH", git_in_between(folder / "bin", first))
 
 
-def faster(root: Path, path: str) -> str:
+def faster(root: Path, path: str, text: str = "date +%N") -> str:
     """Return a script that commits a change of a file to main, as somebody else would."""
     run = f"{REAL_GIT} -C {root}"
-    blob = f"$(date +%N | {run} hash-object -w --stdin)"
+    blob = f"$({text} | {run} hash-object -w --stdin)"
     index = f"GIT_INDEX_FILE={root.parent}/rivals-index"
     tree = f"$({index} {run} read-tree main; {index} {run} update-index --add --cacheinfo 100644,{blob},{path}; {index} {run} write-tree)"
     who = "-c user.name=Rival -c user.email=rival@example.org"
@@ -207,6 +209,23 @@ def test_whoever_went_to_another_branch_meanwhile_keeps_their_index(tmp_path: Pa
     land(repository, change(), before)
 
     assert text_at(root, "main") == TWO
+    assert git(root, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("text", [TWO, THREE])
+def test_a_lock_that_somebody_else_commits_meanwhile_is_not_taken_back_in_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bytes
+) -> None:
+    root = shop(tmp_path)
+    repository = Repository(root)
+    before = replace(target(repository), git_folder=root / ".git")
+    (root / SHOP).write_bytes(text)
+    in_between(monkeypatch, tmp_path, faster(root, SHOP, f"cat {root / SHOP}"))
+
+    with suppress(MovedOn):
+        commit_change(repository, change(), before)
+
+    assert subjects(root) == ["rival", "a change"]
     assert git(root, "status", "--porcelain") == ""
 
 

@@ -102,17 +102,22 @@ def require_index(repository: Repository, git_folder: Path) -> None:
 
 
 def put_into_users_index(repository: Repository, old: str | None, entries: Entries) -> Entries:
-    """Put files into the user's index, but for those that the user had staged; return what was there instead."""
+    """Put files into the user's index, but for those that the user had staged; return what was put there."""
     staged = _staged(repository, old, list(entries))
     untouched = {path: entry for path, entry in entries.items() if path not in staged}
-    known = find_files(repository, old, list(untouched)) if old and untouched else {}
-    restore_users_index(repository, untouched)
-    missing = {path: Entry(GONE, "0" * len(entry.blob)) for path, entry in untouched.items()}
-    return missing | {path: Entry(file.mode, file.blob) for path, file in known.items()}
+    _put(repository, untouched)
+    return untouched
 
 
-def restore_users_index(repository: Repository, entries: Entries) -> None:
-    """Put back what was there."""
+def restore_users_index(repository: Repository, branch: str, entries: Entries) -> None:
+    """Put back what a branch has of files, which may be more than it had: somebody else may have moved it."""
+    tip = find_branch(repository, branch)
+    known = find_files(repository, tip, list(entries)) if tip and entries else {}
+    missing = {path: Entry(GONE, "0" * len(entry.blob)) for path, entry in entries.items()}
+    _put(repository, missing | {path: Entry(file.mode, file.blob) for path, file in known.items()})
+
+
+def _put(repository: Repository, entries: Entries) -> None:
     if entries:
         # Git looks again at files that were changed while an index was written.
         options, environment = filters_off(repository)
