@@ -229,7 +229,9 @@ def _bring_here(repository: Repository, target: Target, landed: Landed) -> Lande
     """Move the branch here to what was pushed, if nothing else has to come along."""
     if landed.commit == target.at:
         return landed
-    if target.at not in (None, landed.parent) or not landed.new:
+    # A branch that is not here yet may begin anywhere, unless the work tree is on it, where the files are missing.
+    begins = target.at is None and target.git_folder is None
+    if not landed.new or not (begins or target.at == landed.parent):
         return replace(landed, behind=True)
     try:
         moved = _advance(repository, target, landed, target.at)

@@ -17,6 +17,7 @@ from rig.repositories import (
     git,
     git_in_between,
     make_dirty,
+    new_repository,
     paths_in,
     plant_canaries,
     project,
@@ -393,6 +394,25 @@ def test_commits_of_ones_own_are_not_lost_when_others_were_faster(
     # Only ours is on top of theirs: nobody merged what is not pushed.
     assert subjects(server) == ["lock shop: 1 updated", "theirs", "a change"]
     assert head(root) == mine
+
+
+def test_a_work_tree_without_a_first_commit_does_not_skip_what_the_server_has(
+    server: Path, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(root, "rm", "-r", "--quiet", "--cached", "shop")
+    git(root, "commit", "--quiet", "--message", "without a shop")
+    git(root, "push", "--quiet")
+    mine = new_repository(tmp_path / "mine")
+    git(mine, "remote", "add", "origin", f"file://{server}")
+    project(mine, TWO)
+
+    code = run(["commit", "--push", str(mine / "shop")])
+
+    assert code == 0
+    assert subjects(server) == ["lock shop: 1 added", "without a shop", "a change"]
+    # As it was: nothing is staged, least of all that the server's files go.
+    assert git(mine, "status", "--porcelain") == "?? shop/"
+    assert "origin has more than main here" in capsys.readouterr().err
 
 
 def test_nothing_is_ever_forced_or_pushed_besides(server: Path, root: Path) -> None:
