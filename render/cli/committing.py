@@ -83,9 +83,10 @@ class Committer:
     def _describe(self, group: Group, changes: Sequence[LockChange]) -> Committed:
         """Return what would be committed, in words."""
         if not changes:
-            return Committed(group.branch, remote=group.remote)
+            return Committed(group.branch, remote=group.remote, current=group.current)
         subject = self._options.subject or format_subject(changes)
-        return Committed(group.branch, changes, subject, format_message(changes, subject), group.remote)
+        message = format_message(changes, subject)
+        return Committed(group.branch, changes, subject, message, group.remote, group.current)
 
     def _make_change(self, group: Group, projects: Sequence[Project], message: str) -> Change:
         return Change(

@@ -1,5 +1,6 @@
 """What became of a commit, for people and programs."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ class Committed:
     subject: str = ""
     message: str = ""
     remote: Remote | None = None
+    # Whether the work tree is on the branch.
+    current: bool = True
     # Nothing, if it was a dry run or there was nothing to do.
     landed: Landed | None = None
 
@@ -70,8 +73,17 @@ def committed_hints(made: Committed) -> list[str]:
     if landed and landed.along:
         hints.append(f"pushed along: {counted(landed.along, 'earlier commit')} of {made.branch}")
     if landed and landed.behind:
-        hints.append(f"{_there(made)} has more than {made.branch} here: run git pull")
+        hints.append(f"{_there(made)} has more than {made.branch} here: run {_catch_up(made)}")
     return hints
+
+
+def _catch_up(made: Committed) -> str:
+    """Return what brings a branch up to date."""
+    if made.remote and not made.current:
+        return f"git fetch {shlex.join([made.remote.name, f'{made.remote.branch}:{made.branch}'])}"
+    # A pull refuses to overwrite a changed file, even by the same, unless that is staged.
+    locks = shlex.join(f":/{change.path}" for change in made.changes)
+    return f"git add {locks} && git pull" if locks else "git pull"
 
 
 def _there(made: Committed) -> str:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -170,20 +171,50 @@ def test_whoever_was_faster_stays_below_ours(
     assert text_at(server, "main") == TWO
     # Theirs is not in the work tree, so the branch here stays; that is told.
     assert (head(root), status(root)) == (mine, before)
-    assert "origin has more than main here: run git pull" in told.err
+    assert "origin has more than main here: run git add :/shop/crossplane.lock.yaml && git pull" in told.err
 
 
-def test_afterwards_a_pull_brings_everything(
-    server: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def advice(told: str) -> str:
+    """Return the command that is told to bring a branch up to date."""
+    return told.partition(" here: run ")[2].partition("\n")[0]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_afterwards_what_is_told_to_be_run_brings_everything(
+    server: Path,
+    root: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    known: bool,
 ) -> None:
+    if not known:
+        git(root, "rm", "--quiet", "--cached", SHOP)
+        git(root, "commit", "--quiet", "--message", "never locked")
+        git(root, "push", "--quiet")
     let_in_between(monkeypatch, tmp_path, rival(server, tmp_path / "rival", "elsewhere/file"))
     run(["commit", "--push", str(root / "shop")])
-    git(root, "checkout", "--quiet", SHOP)
 
-    git(root, "pull", "--quiet", "--ff-only")
+    subprocess.run(["sh", "-c", advice(capsys.readouterr().err)], cwd=root / "shop", check=True)
 
     assert head(root) == head(server, "main")
     assert git(root, "status", "--porcelain") == ""
+
+
+def test_a_branch_that_nobody_is_on_is_brought_up_to_date_without_a_pull(
+    server: Path, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(root, "branch", "update")
+    other = clone(server, tmp_path / "other")
+    (other / "README").write_text("theirs\n")
+    save(other, "theirs")
+    git(other, "push", "--quiet", "origin", "HEAD:update")
+
+    run(["commit", "--push", "--branch", "update", str(root / "shop")])
+    subprocess.run(["sh", "-c", advice(capsys.readouterr().err)], cwd=root, check=True)
+
+    assert head(root, "update") == head(server, "update")
+    assert git(root, "status", "--porcelain") == f" M {SHOP}"
 
 
 def test_somebody_elses_lock_is_not_overwritten(
@@ -360,7 +391,7 @@ def test_a_push_stands_even_if_the_branch_here_cannot_follow(
     assert code == 0
     assert text_at(server, "main") == TWO
     assert (head(root), git(root, "status", "--porcelain")) == before
-    assert "run git pull" in capsys.readouterr().err
+    assert "&& git pull" in capsys.readouterr().err
 
 
 def test_a_clone_that_is_behind_pushes_on_top_of_what_is_there(
