@@ -178,6 +178,20 @@ def test_staged_unstaged_and_untracked_work_stays_as_it_was(root: Path) -> None:
     assert (status(root), paths_in(root)) == (before, [SHOP])
 
 
+@pytest.mark.parametrize("there", ["store", f"store/{LOCK_FILE}/file"])
+def test_what_is_in_the_place_of_a_lock_is_not_taken_away_with_it(root: Path, there: str) -> None:
+    (root / there).parent.mkdir(parents=True, exist_ok=True)
+    (root / there).write_text("something else\n")
+    before = save(root)
+    git(root, "rm", "-r", "--quiet", "store")
+    project(root, name="store")
+
+    done = xplock("commit", folder=root / "store")
+
+    assert (done.code, git(root, "rev-parse", "HEAD")) == (1, before)
+    assert f"  why:  something else is committed in the place of store/{LOCK_FILE}\n  next:" in done.errors
+
+
 # G4: races
 
 WRITERS, EACH = 8, 10

@@ -8,6 +8,7 @@ from render.scratch import hide_scratch_folders
 
 _LOCKED = re.compile(r"Unable to create '(.+?\.lock)': File exists", re.DOTALL)
 _FOREIGN = re.compile(r"detected dubious ownership in repository at '(.+?)'", re.DOTALL)
+_TAKEN = re.compile(r"'(.+?)' appears as both a file and as a directory", re.DOTALL)
 _UNKNOWN = re.compile(r"Authentication failed for|could not read (?:Username|Password) for")
 _ELSEWHERE = re.compile(
     r"The requested URL returned error: 30[1-8]|unable to update url base from redirection"
@@ -70,6 +71,17 @@ class RepositoryLocked(GitFailed):
         )
 
 
+class PlaceTaken(GitFailed):
+    """A file that is to be committed where a commit has a folder, or below what is a file there."""
+
+    def __init__(self, where: str, path: str) -> None:
+        super().__init__(
+            where,
+            f"something else is committed in the place of {path}",
+            next="commit that it is gone, and then the lock",
+        )
+
+
 class NotLetIn(GitFailed):
     """A server that wants to know who we are, and does not take what we say."""
 
@@ -98,6 +110,8 @@ def describe_failure(where: str, errors: str) -> GitFailed:
         return NotARepository(where)
     if foreign := _FOREIGN.search(errors):
         return ForeignRepository(where, foreign[1])
+    if taken := _TAKEN.search(errors):
+        return PlaceTaken(where, taken[1])
     if _UNKNOWN.search(errors):
         return NotLetIn(where)
     if _ELSEWHERE.search(errors):

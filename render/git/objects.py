@@ -66,7 +66,10 @@ def write_tree(repository: Repository, parent: str | None, entries: Entries) -> 
     with _own_index() as environment:
         start = ("--end-of-options", parent) if parent else ("--empty",)
         repository.run("read-tree", *start, options=_OWN_INDEX, environment=environment)
-        put_into_index(repository, entries, options=_OWN_INDEX, environment=environment)
+        # Unlike a list on stdin, this refuses to put a file in the place of a folder, or the other way round.
+        files = [f"{entry.mode},{entry.blob},{path}" for path, entry in sorted(entries.items())]
+        command = ("update-index", "--add", *[word for file in files for word in ("--cacheinfo", file)])
+        repository.run(*command, options=_OWN_INDEX, environment=environment)
         return _id(repository.run("write-tree", options=_OWN_INDEX, environment=environment))
 
 
