@@ -12,7 +12,7 @@ from render.commit import Target
 from render.deadline import read_deadline
 from render.errors import InvalidInput
 from render.git.authorities import FILES, read_authorities, with_authorities
-from render.git.branches import current_branch, find_branch, refuse_elsewhere, require_branch
+from render.git.branches import current_branch, find_branch, refuse_elsewhere, refuse_rebased, require_branch
 from render.git.names import check_branch
 from render.git.objects import require_identity
 from render.git.remotes import Remote, choose_remote, fetch_tip, read_urls
@@ -77,6 +77,7 @@ def _open(places: Mapping[Path, Place], options: CommitOptions) -> Group:
         branch = require_branch(place)
     else:
         branch = check_branch(options.branch)
+        refuse_rebased(place, branch)
         refuse_elsewhere(repository, branch)
     if options.author is None:
         require_identity(repository)

@@ -13,6 +13,8 @@ _HEADS = "refs/heads/"
 _REFLOG = "xplock: commit the lock"
 # What git leaves in its folder while one of these is not finished.
 _UNFINISHED = {"MERGE_HEAD": "merge", "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert"}
+# Of a rebase, the branch that it moves in the end; until then no branch is checked out.
+_REBASED = ("rebase-merge/head-name", "rebase-apply/head-name")
 
 
 class DetachedHead(InvalidInput):
@@ -63,6 +65,13 @@ def require_branch(place: Place) -> str:
     if branch is None:
         raise DetachedHead(root)
     return branch
+
+
+def refuse_rebased(place: Place, branch: str) -> None:
+    """Refuse a branch that a rebase in this work tree is going to move, which could not end if we had moved it."""
+    names = [place.git_folder / name for name in _REBASED]
+    if _HEADS + branch in [name.read_text(errors="replace").strip() for name in names if name.is_file()]:
+        raise Unfinished(place.repository.root, "rebase")
 
 
 def refuse_elsewhere(repository: Repository, branch: str) -> None:

@@ -362,6 +362,26 @@ def test_in_the_middle_of_a_merge_only_another_branch_is_committed_to(
     assert run(["commit", "--branch", "update", str(root / "shop")]) == 0
 
 
+@pytest.mark.parametrize("way", ["--merge", "--apply"])
+def test_in_the_middle_of_a_rebase_its_branch_is_left_alone(
+    root: Path, way: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(root, "checkout", "--quiet", SHOP)
+    for branch in ("topic", "other"):
+        git(root, "checkout", "--quiet", "-b", branch, "main")
+        (root / "README").write_text(branch)
+        git(root, "commit", "--quiet", "--all", "-m", branch)
+    git(root, "rebase", way, "topic", check=False)
+    before = head(root, "other")
+    (root / SHOP).write_bytes(TWO)
+
+    refused = run(["commit", "--branch", "other", str(root / "shop")])
+
+    assert (refused, head(root, "other")) == (2, before)
+    assert "in the middle of a rebase" in capsys.readouterr().err
+    assert run(["commit", "--branch", "update", str(root / "shop")]) == 0
+
+
 def test_a_branch_without_a_first_commit_gets_one(tmp_path: Path) -> None:
     root = new_repository(tmp_path / "repository")
     project(root)
