@@ -126,6 +126,9 @@ def push_commit(repository: Repository, remote: Remote, commit: str, *, hooks: b
         raise repository.failure(answer.errors)
     told = [line for line in answer.errors.splitlines() if line.startswith("remote: ")]
     why = tuple(map(repository.without_secrets, [*reasons, *shown_lines("\n".join(told))]))
+    if _MOVED.search(output):
+        # A remote may have several URLs to push to. Found there later, it would look like somebody else's.
+        raise PushRefused(remote, ("one of its URLs has taken it, another one has not", *why))
     return PushAnswer(taken=False, why=why, race=any(map(_RACE.search, reasons)))
 
 

@@ -334,6 +334,23 @@ def test_a_server_that_says_no_is_not_asked_again(
     assert "\x1b" not in told
 
 
+def test_a_remote_of_two_servers_has_to_be_taken_by_both(
+    server: Path, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(tmp_path, "clone", "--quiet", "--bare", str(server), "second.git")
+    write_program(tmp_path / "second.git/hooks/pre-receive", "#!/bin/sh\nexit 1\n")
+    for url in (server, tmp_path / "second.git"):
+        git(root, "remote", "set-url", "--add", "--push", "origin", f"file://{url}")
+
+    code = run(["commit", "--push", str(root / "shop")])
+
+    told = capsys.readouterr()
+    assert (code, told.out) == (1, "")
+    assert "one of its URLs has taken it, another one has not" in told.err
+    assert "pre-receive hook declined" in told.err
+    assert text_at(tmp_path / "second.git", "main") == ONE
+
+
 def test_a_server_that_is_busy_is_asked_again(
     server: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
