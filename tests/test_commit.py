@@ -526,7 +526,8 @@ def test_what_a_server_says_about_a_token_is_not_repeated(
     "url",
     ["", "x", "/tmp", "../x", "-x", "--upload-pack=x", "ext::sh -c x", "http://git.example.org/x", "git://git.example.org/x",
      "https://git.example.org/x?token=y", "https://user:secret@git.example.org/x", "ssh://user:secret@git.example.org/x",
-     "https://git.example.org/a b", "https://git.example.org/\x1b[2J", "fd::17", "-oProxyCommand=x:y", "file://"],
+     "https://git.example.org/a b", "https://git.example.org/\x1b[2J", "fd::17", "-oProxyCommand=x:y", "file://",
+     "https://[git.example.org/x", "https://user:secret@[::1/x", "ssh://git.example.org\u2100/x"],
 )  # fmt: skip
 def test_only_urls_without_secrets_that_git_may_speak_are_used(url: str) -> None:
     with pytest.raises(InvalidUrl) as caught:

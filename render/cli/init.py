@@ -128,12 +128,12 @@ def _find_url(repository: Repository) -> str | None:
     """Return the URL of the remote, if others can use it, and without anybody's user name and password."""
     answer = repository.ask("config", "--get", "remote.origin.url")
     url = answer.output.decode(errors="replace").strip()
-    parts = urlsplit(url)
-    if parts.scheme == "https":
-        url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
     try:
+        parts = urlsplit(url)
+        if parts.scheme == "https":
+            url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
         check_url(url)
-    except InvalidUrl:
+    except (InvalidUrl, ValueError):
         return None
     return url
 

@@ -68,7 +68,11 @@ def check_url(url: str) -> None:
     """Refuse a URL that is not one, or that has a secret in it: commands and errors would show it."""
     if hides_something(url) or not _URL.fullmatch(url):
         raise InvalidUrl(url, "it is not an https, ssh or file URL without a query")
-    if "://" in url and urlsplit(url).password is not None:
+    try:
+        password = urlsplit(url).password if "://" in url else None
+    except ValueError:
+        raise InvalidUrl(url, "its host is not written like one") from None
+    if password is not None:
         raise InvalidUrl(url, "it holds a password, which others could see")
 
 

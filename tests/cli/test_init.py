@@ -132,6 +132,7 @@ def test_what_is_said_counts_more_than_what_is_found(repository: Path) -> None:
         ("ssh://git:{canary}@git.example.org/acme/x.git", URL),
         ("../other", URL),
         ("ext::sh -c {canary}", URL),
+        ("https://robin:{canary}@[git.example.org/acme/x.git", URL),
     ],
 )
 def test_a_remote_is_used_without_its_secrets(
@@ -319,6 +320,7 @@ def test_a_program_gets_the_same_as_json(repository: Path, capsys: pytest.Captur
         ["--path", "../other"],
         ["--path", "$(id)"],
         ["--repo", "https://git.example.org/a\nkind: x"],
+        ["--repo", "https://[git.example.org/a.git"],
         ["--image", "no image"],
         ["--ci", "other"],
         ["--commit-to", "a,b"],
