@@ -5,7 +5,7 @@ from pathlib import Path
 from render.errors import InvalidInput
 from render.git.failures import GitFailed, RepositoryLocked
 from render.git.filters import filters_off
-from render.git.objects import GONE, Entries, Entry, put_into_index
+from render.git.objects import GONE, Entries, Entry, empty_tree, put_into_index
 from render.git.repository import Place, Repository
 from render.git.revisions import find_files, resolve_commit
 
@@ -134,10 +134,7 @@ def _put(repository: Repository, entries: Entries) -> None:
 
 
 def _staged(repository: Repository, old: str | None, paths: list[str]) -> set[str]:
-    if old is None:
-        output = repository.run("ls-files", "--cached", "-z", "--", *paths)
-    else:
-        output = repository.run(
-            "diff-index", "--cached", "-z", "--name-only", "--no-renames", old, "--", *paths
-        )
+    # What is only to be added some day (git add --intent-to-add) is not staged yet.
+    options = ("--cached", "--ita-invisible-in-index", "-z", "--name-only", "--no-renames")
+    output = repository.run("diff-index", *options, old or empty_tree(repository), "--", *paths)
     return {path.decode(errors="surrogateescape") for path in output.split(b"\0")[:-1]}

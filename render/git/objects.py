@@ -108,10 +108,14 @@ def tree_of(repository: Repository, commit: str) -> str:
     return _id(repository.run("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}"))
 
 
+def empty_tree(repository: Repository) -> str:
+    """Return the tree of no file at all, by the repository's own hash."""
+    return _id(repository.run("hash-object", "-t", "tree", "--stdin", data=b""))
+
+
 def changed_paths(repository: Repository, old: str | None, new: str) -> set[str]:
     """Return the files that are not the same in two commits; before the first commit there were none."""
-    # The tree of no file at all, by the repository's own hash.
-    before = old or _id(repository.run("hash-object", "-t", "tree", "--stdin", data=b""))
+    before = old or empty_tree(repository)
     output = repository.run(
         "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--end-of-options", before, new
     )

@@ -103,6 +103,20 @@ def test_a_lock_that_the_user_has_staged_as_it_is_is_simply_committed(root: Path
     assert git(root, "status", "--porcelain") == ""
 
 
+@pytest.mark.parametrize("born", [True, False])
+def test_a_lock_that_is_only_to_be_added_some_day_is_simply_committed(root: Path, born: bool) -> None:
+    git(root, "rm", "--quiet", "--cached", SHOP)
+    git(root, "commit", "--quiet", "--message", "never locked")
+    if not born:
+        git(root, "checkout", "--quiet", "--orphan", "fresh")
+    git(root, "add", "--intent-to-add", SHOP)
+
+    code = run(["commit", str(root / "shop")])
+
+    assert code == 0
+    assert git(root, "status", "--porcelain", SHOP) == ""
+
+
 def test_a_lock_that_has_not_changed_is_not_committed(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (root / SHOP).write_bytes(ONE)
     before = head(root)
