@@ -305,6 +305,18 @@ def test_the_temporary_repository_is_gone_afterwards(server: Path) -> None:
     assert not repository.root.exists()
 
 
+def test_whoever_distrusts_bare_repositories_commits_to_a_servers_branch_too(
+    server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "configuration").write_text("[safe]\n\tbareRepository = explicit\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "configuration"))
+
+    with open_server(f"file://{server}", "main", limits=Limits()) as (repository, remote):
+        landed = push_change(repository, change(), remote, fetch_tip(repository, remote, depth=1))
+
+    assert landed.pushed
+
+
 def test_a_server_with_longer_hashes_is_committed_to(tmp_path: Path) -> None:
     made = shop(tmp_path, "--object-format=sha256")
     git(tmp_path, "clone", "--quiet", "--bare", str(made), "long.git")

@@ -23,6 +23,8 @@ REMOTE = "xplock-server"
 # As https://, ssh:// and file:// are written, and the short form of ssh; `ext::` and the like are programs.
 _URL = re.compile(r"(?:https|ssh|file)://[^\s?#]+|(?!-)[\w.-]+(?:@[\w.-]+)?:(?!:|//)[^\s?#]+")
 _SHA256_DIGITS = 64
+# The bare repository that some tell git to distrust is one that others have put somewhere; this one is ours.
+_TRUSTED = ("-c", "safe.bareRepository=all")
 
 
 class InvalidUrl(InvalidInput):
@@ -54,7 +56,8 @@ def open_server(
     """Make a repository that holds nothing yet and knows one server; it is gone afterwards."""
     check_url(url)
     with scratch_folder(FILES) as folder:
-        made = Repository(folder, limits, url, ("-c", f"remote.{REMOTE}.url={url}"), deadline=deadline)
+        options = (*_TRUSTED, "-c", f"remote.{REMOTE}.url={url}")
+        made = Repository(folder, limits, url, options, deadline=deadline)
         alone = _no_repository_above(made)
         made = made if authorities is None else with_authorities(made, authorities, folder, alone)
         made = _with_token(made, url, token) if token else made
