@@ -11,6 +11,7 @@ from rig.nobody import hidden_settings
 from rig.projects import World, small_world
 from rig.readme import Machine, new_machine
 from rig.registry import RunningRegistry, docker_registry
+from rig.server import Certificate, make_certificate
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +52,12 @@ def token_registry(registry_folder: Path) -> Iterator[RunningRegistry]:
     """The same data behind tokens, and none for the anonymous."""
     with docker_registry(registry_folder, "token") as registry:
         yield registry
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    """A certificate for servers on this machine, which nobody trusts unless told to."""
+    return make_certificate(tmp_path_factory.mktemp("certificate"))
 
 
 @pytest.fixture(scope="session")

@@ -33,7 +33,7 @@ from rig.repositories import (
     text_at,
     write_program,
 )
-from rig.server import Certificate, RecordingServer, make_certificate, redirect
+from rig.server import Certificate, RecordingServer, redirect
 
 from render.commit import Change, LostRace, MovedOn, Reads, Target, commit_change, land, push_change
 from render.deadline import Deadline, DeadlineExceeded
@@ -434,12 +434,6 @@ def _push_one(server: Path) -> None:
 
 
 # Credentials
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
-    """A certificate for servers on this machine."""
-    return make_certificate(tmp_path_factory.mktemp("certificate"))
 
 
 def open_gate(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:

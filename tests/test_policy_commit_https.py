@@ -56,12 +56,6 @@ class Gate:
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
-    """A certificate for servers on this machine."""
-    return make_certificate(tmp_path_factory.mktemp("certificate"))
-
-
-@pytest.fixture(scope="module")
 def stranger(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     """Another one, of which the servers have no key."""
     return make_certificate(tmp_path_factory.mktemp("stranger"))

@@ -45,7 +45,7 @@ from rig.repositories import (
     status,
     text_at,
 )
-from rig.server import Certificate, RecordingServer, make_certificate
+from rig.server import Certificate, RecordingServer
 
 from render.cli.run import run
 from render.files import LOCK_FILE
@@ -504,12 +504,6 @@ def _finish(root: Path) -> None:
 
 
 PLUGIN_KILLS = 8
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
-    """A certificate for servers on this machine."""
-    return make_certificate(tmp_path_factory.mktemp("certificate"))
 
 
 def test_whenever_the_plugin_is_killed_the_next_call_finds_one_commit_or_makes_it(

@@ -11,7 +11,7 @@ from rig.mini import MiniRegistry
 from rig.packages import CONFIGURATION, build_file
 from rig.registry import RunningRegistry
 from rig.repositories import SHOP, TWO, shared_shop
-from rig.server import Certificate, make_certificate, silence
+from rig.server import Certificate, silence
 
 from render.cli.operator_options import Setting
 from render.cli.root import xplock
@@ -26,12 +26,6 @@ def mini() -> Iterator[MiniRegistry]:
     with MiniRegistry() as running:
         add_package(running)
         yield running
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
-    """A certificate that nobody trusts by himself."""
-    return make_certificate(tmp_path_factory.mktemp("certificate"))
 
 
 def project(folder: Path, host: str) -> Path:
