@@ -519,6 +519,16 @@ def test_a_message_of_ones_own_is_the_first_line(root: Path) -> None:
     )
 
 
+def test_a_message_is_utf_8_whatever_the_users_own_are_in(root: Path) -> None:
+    git(root, "config", "i18n.commitEncoding", "ISO-8859-1")
+
+    code = run(["commit", "--message", "für alle", str(root / "shop")])
+
+    written = git(root, "cat-file", "commit", "HEAD")
+    assert (code, "\nencoding " in written) == (0, False)
+    assert written.partition("\n\n")[2].startswith("für alle\n")
+
+
 def test_a_commit_is_signed_if_that_is_asked_for(root: Path, tmp_path: Path) -> None:
     signer = tmp_path / "signer"
     write_program(signer, "#!/bin/sh\ncat >/dev/null\necho '[GNUPG:] SIG_CREATED ' >&2\necho signature\n")

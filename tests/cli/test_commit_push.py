@@ -463,6 +463,21 @@ def test_a_work_tree_without_a_first_commit_does_not_skip_what_the_server_has(
     assert "origin has more than main here" in capsys.readouterr().err
 
 
+def test_what_is_fetched_starts_no_clean_up_of_the_users_repository(
+    server: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # With these, a fetch packs everything again as soon as there is a second pack.
+    for key, value in {"gc.autoPackLimit": "1", "gc.autoDetach": "false", "fetch.unpackLimit": "1"}.items():
+        git(root, "config", key, value)
+    let_in_between(monkeypatch, tmp_path, rival(server, tmp_path / "rival", "elsewhere/file"))
+    before = set((root / ".git/objects/pack").glob("*.pack"))
+
+    code = run(["commit", "--push", str(root / "shop")])
+
+    after = set((root / ".git/objects/pack").glob("*.pack"))
+    assert (code, before < after) == (0, True)
+
+
 def test_nothing_is_ever_forced_or_pushed_besides(server: Path, root: Path) -> None:
     for key, value in {
         "push.followTags": "true",
