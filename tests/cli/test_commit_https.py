@@ -8,7 +8,7 @@ import pytest
 from rig.asking import Outcome, start_command
 from rig.leaks import Watcher, watched
 from rig.repositories import ONE, SHOP, TWO, git, serve, shared_shop, text_at, write_program
-from rig.server import Certificate, RecordingServer, redirect
+from rig.server import Certificate, RecordingServer, make_certificate, redirect
 
 NOT_LET_IN = "the server lets nobody in without credentials"
 
