@@ -150,6 +150,39 @@ def test_patterns_stand_for_one_part_of_a_path(fleet: Fleet) -> None:
     assert done == refused(reason)
 
 
+@pytest.mark.parametrize(
+    ("listed", "asked"),
+    [
+        ("listed/*", "listed/..%2fserver.git"),
+        ("listed/*", "listed/%2e%2e%2fserver.git"),
+        ("listed/*/server.git", "listed/../server.git"),
+        ("listed/*/*", "listed/../server.git"),
+        ("listed/.*/server.git", "listed/../server.git"),
+        ("*/server.git", "./server.git"),
+        ("*/server.git", "/server.git"),
+        ("server.git/*", "server.git/"),
+    ],
+)
+def test_a_pattern_leads_to_no_other_folder_of_the_server(fleet: Fleet, listed: str, asked: str) -> None:
+    (fleet.server.parent / "listed").mkdir()
+    top, before = f"file://{fleet.server.parent}", fleet.tip
+
+    done = fleet.generate(
+        ARGOCD_APP_SOURCE_REPO_URL=f"{top}/{asked}", XPLOCK_COMMIT_TO=f"{top}/{listed}#main"
+    )
+
+    assert fleet.tip == before
+    assert done == refused(f"no lock is committed to {top}/{asked}: XPLOCK_COMMIT_TO does not list it")
+
+
+def test_a_repository_is_listed_by_its_own_url_however_that_is_written(fleet: Fleet) -> None:
+    url = fleet.url.replace("server.git", "%73erver.git")
+
+    done = fleet.generate(ARGOCD_APP_SOURCE_REPO_URL=url, XPLOCK_COMMIT_TO=f"{url}#*")
+
+    assert done == committed(fleet.tip)
+
+
 def test_a_tenant_cannot_list_a_repository(fleet: Fleet) -> None:
     parameters = json.dumps([{"name": "XPLOCK_COMMIT_TO", "string": f"{fleet.url}#main"}])
     tenant = {f"ARGOCD_ENV_{name}": f"{fleet.url}#main" for name in ("XPLOCK_COMMIT_TO", "COMMIT_TO")}

@@ -19,6 +19,8 @@ from render.values import dataclass
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _HEADS = "refs/heads/"
 _DEFAULT_BRANCH = ("", "HEAD")
+# Other names of a place: an encoded slash, dots, or nothing between two slashes. Git or its server follows them.
+_DETOUR = re.compile(r"[%\\]|/\.{0,2}(?:/|$)|:\.\.?(?:/|$)")
 
 
 class Declined(Differs):
@@ -111,6 +113,8 @@ def _parse_prefix(path: str) -> str:
 
 
 def _matches(pattern: str, text: str) -> bool:
-    """Tell whether a text is meant; a star stands for anything between two slashes."""
+    """Tell whether a text is meant; a star stands for anything between two slashes that leads nowhere else."""
+    if _DETOUR.search(text.partition("://")[2] or text):
+        return pattern == text
     parts = map(re.escape, pattern.split("*"))
     return re.fullmatch("[^/]*".join(parts), text) is not None
