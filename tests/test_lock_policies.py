@@ -183,6 +183,15 @@ def test_a_repository_is_listed_by_its_own_url_however_that_is_written(fleet: Fl
     assert done == committed(fleet.tip)
 
 
+def test_a_url_that_is_none_is_told_like_any_other(fleet: Fleet) -> None:
+    done = fleet.generate(
+        ARGOCD_APP_SOURCE_REPO_URL="https://[.example.org/shop",
+        XPLOCK_COMMIT_TO="https://*.example.org/*#main",
+    )
+
+    assert done == refused("https://[.example.org/shop is not used; its host is not written like one")
+
+
 def test_a_tenant_cannot_list_a_repository(fleet: Fleet) -> None:
     parameters = json.dumps([{"name": "XPLOCK_COMMIT_TO", "string": f"{fleet.url}#main"}])
     tenant = {f"ARGOCD_ENV_{name}": f"{fleet.url}#main" for name in ("XPLOCK_COMMIT_TO", "COMMIT_TO")}
