@@ -7,7 +7,7 @@ from typing import Any
 from render.errors import InvalidInput
 from render.inputs.folders import is_folder
 from render.inputs.projects import Inputs
-from render.settings import Waves
+from render.settings import Settings, Waves
 from render.values import dataclass, replace
 
 # Argo CD puts the plugin's parameters into one variable, and each entry of `env` into one with a prefix.
@@ -58,10 +58,8 @@ def read_parameters(environ: Mapping[str, str]) -> dict[str, str]:
     given = _parse_parameters(environ.get(_PARAMETERS, ""))
     found = {}
     for parameter in KNOWN:
-        variables = (f"{_TENANT_PREFIX}{parameter.variable}", parameter.variable)
-        texts = [given.get(parameter.name), *(environ.get(variable) for variable in variables)]
-        chosen = next((text for text in texts if text), None)
-        if chosen is not None:
+        chosen = given.get(parameter.name) or _read_variables(parameter, environ)
+        if chosen:
             found[parameter.name] = chosen
     return found
 
@@ -84,33 +82,34 @@ def apply_parameters(inputs: Inputs, chosen: Mapping[str, str]) -> Inputs:
     return replace(inputs, settings=settings)
 
 
-def announce(inputs: Inputs | None) -> str:
-    """Return the announcement that Argo CD shows; the values are those that hold without any choice."""
+def announce(settings: Settings, folder: Path, environ: Mapping[str, str]) -> str:
+    """Return the announcement that Argo CD shows; the values are those that hold without any parameter."""
     # Whoever asks for manifests alone pays for none of this.
     import json
 
-    waves = inputs.settings.waves if inputs else Waves.FLAT
-    overlay = inputs.settings.overlay if inputs else None
-    shown = {"waves": str(waves), "overlay": _relative(overlay, inputs) if overlay and inputs else ""}
+    overlay = settings.overlay
+    written = {"waves": str(settings.waves), "overlay": _relative(overlay, folder) if overlay else ""}
     entries = [
         {
             "name": parameter.name,
             "title": parameter.title,
             "tooltip": parameter.tooltip,
             "collectionType": "string",
-            "string": shown[parameter.name],
+            "string": _read_variables(parameter, environ) or written[parameter.name],
         }
         for parameter in KNOWN
     ]
     return json.dumps(entries) + "\n"
 
 
-def _relative(overlay: Path, inputs: Inputs) -> str:
-    return (
-        overlay.relative_to(inputs.folder).as_posix()
-        if overlay.is_relative_to(inputs.folder)
-        else str(overlay)
-    )
+def _read_variables(parameter: Parameter, environ: Mapping[str, str]) -> str:
+    """Return what the Application's env says, else the operator's."""
+    name = parameter.variable
+    return environ.get(f"{_TENANT_PREFIX}{name}") or environ.get(name, "")
+
+
+def _relative(overlay: Path, folder: Path) -> str:
+    return overlay.relative_to(folder).as_posix() if overlay.is_relative_to(folder) else str(overlay)
 
 
 def _parse_parameters(text: str) -> dict[str, str]:

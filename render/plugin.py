@@ -8,7 +8,7 @@ from render.alarm import Ending, refuse_to_go_on, set_alarm, stop_alarm
 from render.deadline import Deadline, parse_seconds
 from render.errors import Differs, InvalidInput, RenderError
 from render.files import LOCK_FILE
-from render.inputs.projects import Inputs, read_inputs
+from render.inputs.projects import Inputs, read_inputs, read_settings
 from render.limits import Limits
 from render.lock.model import Lock
 from render.lock.staleness import require_fresh, require_lock
@@ -17,6 +17,7 @@ from render.output import Output
 from render.parameters import announce, apply_parameters, read_parameters
 from render.rendering import render_lock
 from render.scratch import remove_scratch_folders
+from render.settings import Settings
 
 POLICIES = ("frozen", "resolve", "commit")
 # Argo CD gives up after 60 seconds, and tells its users nothing of what we would have said.
@@ -73,7 +74,7 @@ def run_plugin(arguments: Sequence[str], environ: Mapping[str, str], output: Out
             # For the log of the sidecar.
             output.repeat(notes.lines)
         case ["parameters"]:
-            output.result(announce(_inputs_if_readable(environ)))
+            output.result(announce(_settings_if_readable(environ), _PROJECT, environ))
         case _:
             raise WrongUsage(f"found {' '.join(arguments) or 'no arguments'}")
 
@@ -116,9 +117,9 @@ def _read_lock(inputs: Inputs, limits: Limits) -> Lock:
     return lock
 
 
-def _inputs_if_readable(environ: Mapping[str, str]) -> Inputs | None:
+def _settings_if_readable(environ: Mapping[str, str]) -> Settings:
     # What is wrong with a folder is told where its manifests are asked for.
     try:
-        return read_inputs(_PROJECT, Limits.from_environment(environ), environ)
+        return read_settings(_PROJECT, Limits.from_environment(environ))
     except RenderError:
-        return None
+        return Settings()

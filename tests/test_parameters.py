@@ -121,9 +121,18 @@ def test_an_overlay_inside_of_the_project_is_taken(tmp_path: Path) -> None:
 def test_the_announcement_shows_what_holds_without_a_choice(tmp_path: Path) -> None:
     settings = Settings(waves=Waves.GRAPH, overlay=tmp_path / "overlay")
 
-    announced = json.loads(announce(inputs(tmp_path, settings)))
+    announced = json.loads(announce(settings, tmp_path, {}))
 
     assert [(entry["name"], entry["string"]) for entry in announced] == [
         ("waves", "graph"),
         ("overlay", "overlay"),
     ]
+
+
+def test_the_announcement_shows_variables_in_their_order_and_no_parameter(tmp_path: Path) -> None:
+    environ = {"XPLOCK_WAVES": "flat", "XPLOCK_OVERLAY": "operator", "ARGOCD_ENV_XPLOCK_WAVES": "graph"}
+    environ |= given({"name": "overlay", "string": "parameter"})
+
+    announced = json.loads(announce(Settings(), tmp_path, environ))
+
+    assert [entry["string"] for entry in announced] == ["graph", "operator"]

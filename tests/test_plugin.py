@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from rig.projects import World, small_world
-from rig.repositories import new_repository, save, start_xplock
+from rig.repositories import new_repository, save, start_xplock, write_program
 from rig.server import RecordingServer, answer, silence
 
 from render.cli.run import run
@@ -369,16 +369,18 @@ def test_however_short_the_time_is_there_is_one_clear_error(world: World) -> Non
     assert err.count("error:") == 1
 
 
+def hanging_kustomize(folder: Path) -> str:
+    """Return a PATH with a kustomize that says who it is and never ends."""
+    write_program(
+        folder / "bin/kustomize", f"#!/bin/sh\necho $$ > {folder}/pid\nexec {shutil.which('sleep')} 600\n"
+    )
+    return f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+
+
 def test_a_program_that_hangs_is_ended_when_the_time_is_up(project: Path, tmp_path: Path) -> None:
     (project / "kustomization.yaml").write_text("resources: [odd.yaml]\n")
-    program = tmp_path / "bin/kustomize"
-    program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec {shutil.which('sleep')} 600\n")
-    program.chmod(0o755)
 
-    code, out, err = generate(
-        project, XPLOCK_DEADLINE="2", PATH=f"{program.parent}{os.pathsep}{os.environ['PATH']}"
-    )
+    code, out, err = generate(project, XPLOCK_DEADLINE="2", PATH=hanging_kustomize(tmp_path))
 
     assert (code, out) == (1, "")
     assert err.splitlines()[0] == "error: no manifests after 2 seconds"
@@ -441,13 +443,36 @@ def test_parameters_are_announced_with_the_values_that_hold(project: Path) -> No
     assert {entry["collectionType"] for entry in announced.values()} == {"string"}
 
 
-def test_parameters_are_announced_for_a_folder_that_is_broken(project: Path) -> None:
-    (project / "odd.yaml").write_text("a: [")
+@pytest.mark.parametrize(("broken", "waves"), [("odd.yaml", "graph"), ("xplock.yaml", "flat")])
+def test_parameters_are_announced_for_a_folder_that_is_broken(project: Path, broken: str, waves: str) -> None:
+    with (project / "xplock.yaml").open("a") as file:
+        file.write("waves: graph\n")
+    (project / broken).write_text("a: [")
 
     done = call(project, "plugin", "parameters")
 
-    assert done.returncode == 0
-    assert [entry["name"] for entry in json.loads(done.stdout)] == ["waves", "overlay"]
+    announced = [(entry["name"], entry["string"]) for entry in json.loads(done.stdout)]
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert announced == [("waves", waves), ("overlay", "")]
+
+
+def test_parameters_are_announced_without_building_anything(project: Path, tmp_path: Path) -> None:
+    (project / "kustomization.yaml").write_text("resources: [odd.yaml]\n")
+    path = hanging_kustomize(tmp_path)
+
+    done = call(project, "plugin", "parameters", environ={**os.environ, "PATH": path})
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert not (tmp_path / "pid").exists()
+
+
+def test_what_the_operator_chose_for_everybody_is_announced(project: Path) -> None:
+    operator = {"XPLOCK_WAVES": "graph", "XPLOCK_OVERLAY": "overlays/usual"}
+
+    done = call(project, "plugin", "parameters", environ={**os.environ, **operator})
+
+    announced = {entry["name"]: entry["string"] for entry in json.loads(done.stdout)}
+    assert announced == {"waves": "graph", "overlay": "overlays/usual"}
 
 
 def test_git_is_not_asked_while_the_lock_is_current(project: Path, tmp_path: Path) -> None:
