@@ -14,7 +14,7 @@ from rig.asking import Outcome, add_package, challenged, files_below, logins
 from rig.deploying import parsed
 from rig.mini import MiniRegistry
 from rig.projects import World, small_world
-from rig.repositories import new_repository, save
+from rig.repositories import git, new_repository, save, write_program
 from rig.server import RecordingServer, drip, make_certificate
 
 from render.cli.run import run
@@ -386,6 +386,32 @@ def test_whatever_is_left_of_a_repository_packages_are_resolved(
     assert (done.code, done.stderr) == (0, "")
     assert "xpkg.example.org/acme/app:v1.0.0" in done.stdout
     assert not (folder / LOCK_FILE).exists()
+
+
+@pytest.mark.parametrize(
+    "command", [[*PLUGIN, "--lock-policy", "resolve"], RESOLVE], ids=["plugin", "render"]
+)
+@pytest.mark.parametrize("missing", ["HEAD", "HEAD^{tree}"])
+def test_a_repository_that_lacks_something_does_not_say_how_to_get_it(
+    world: World, missing: str, command: Sequence[str], tmp_path: Path
+) -> None:
+    folder = world.project("repository/shop", "app:v1.0.0")
+    root, canary = new_repository(folder.parent), tmp_path / "canary"
+    save(root)
+    # Whoever uploads files can have a repository among them: here a partial clone, and a program that completes it.
+    write_program(tmp_path / "program", f"#!/bin/sh\ntouch {canary}\n")
+    lost = git(root, "rev-parse", missing)
+    (root / f".git/objects/{lost[:2]}/{lost[2:]}").unlink()
+    with (root / ".git/config").open("a") as file:
+        file.write("[core]\nrepositoryFormatVersion = 1\n[extensions]\npartialClone = origin\n")
+        file.write(f'[remote "origin"]\nurl = file://{tmp_path}\nuploadPack = {tmp_path}/program\n')
+
+    done = call(command, folder, os.environ)
+
+    assert not canary.exists()
+    assert (done.code, done.stderr) == (0, "")
+    git(root, "cat-file", "-t", lost, check=False)
+    assert canary.exists()
 
 
 def barren(folder: Path, *arguments: str, **environ: str) -> Outcome:

@@ -17,6 +17,8 @@ from render.texts import hides_something
 _HOOKS_OFF = ("-c", f"core.hooksPath={os.devnull}")
 # The other program that a repository's configuration could make these commands run; and no path is a pattern.
 _ALWAYS = ("-c", "core.fsmonitor=false", "--literal-pathspecs")
+# What a partial clone lacks, git would fetch with programs that the repository names; an older git knows the second alone.
+_NO_FETCH = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
 _DEFAULTS = Limits()
 
 
@@ -34,6 +36,8 @@ class Repository:
     hidden: tuple[str, ...] = field(default=(), repr=False)
     # Of everything that is done here together; every single command has its own time besides.
     deadline: Deadline | None = None
+    # Whether it is read as it is here, since nobody knows whose it is.
+    offline: bool = False
 
     def run(
         self,
@@ -64,7 +68,7 @@ class Repository:
                 [git, *always, *self.options, *options, "-C", str(self.root), *command],
                 seconds=self._seconds(),
                 data=data,
-                environment={**self.secrets, **(environment or {})},
+                environment={**self.secrets, **(_NO_FETCH if self.offline else {}), **(environment or {})},
             )
         except GitTooSlow:
             raise self._out_of_time() from None

@@ -43,7 +43,8 @@ def has_at_head(folder: Path, name: str, *, limits: Limits = _DEFAULTS) -> bool:
     """Tell whether the current commit holds a file in this folder; outside of a repository none does."""
     if not _in_repository(folder):
         return False
-    here = Repository(folder, limits)
+    # It may have come to the plugin with files that somebody uploaded.
+    here = Repository(folder, limits, offline=True)
     commit = find_commit(here, "HEAD")
     return commit is not None and _is_name(name) and find_file(here, commit, name) is not None
 
