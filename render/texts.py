@@ -15,7 +15,8 @@ _HIDDEN = (
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
 # The scheme has a longest length: without one, text like a.a.a.a takes time by the square of its length.
-_URL = r"(?i)\b([a-z][a-z0-9+.-]{0,30}+://)([^\s/?#'\"<>]*@)?([^\s?#'\"<>]*)(\?[^\s#'\"<>]*)?"
+# What stands around an address may stand in a password, too.
+_URL = r"(?i)\b([a-z][a-z0-9+.-]{0,30}+://)([^\s/?#]*@)?([^\s?#'\"<>]*)(\?[^\s#'\"<>]*)?"
 
 
 def visible(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:

@@ -57,6 +57,10 @@ def test_plain_text_is_shown_as_it_is(text: str) -> None:
         ("https://user:sec@ret@h/x", "https://***@h/x"),
         ("no url: a@b.example", "no url: a@b.example"),
         ("h.example/x@sha256:abc", "h.example/x@sha256:abc"),
+        ("https://u:se'cret@h/p", "https://***@h/p"),
+        ('"https://u:se"cret@h/p"', '"https://***@h/p"'),
+        ("'http://u:<secret>@h'", "'http://***@h'"),
+        ("'https://h/p' of 'robin@example.org'", "'https://h/p' of 'robin@example.org'"),
     ],
 )
 def test_secrets_in_addresses_become_stars(text: str, shown: str) -> None:
