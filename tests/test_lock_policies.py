@@ -218,7 +218,8 @@ def test_a_tenant_cannot_list_a_repository(fleet: Fleet) -> None:
 )
 def test_tags_commits_and_ranges_are_never_committed_to(fleet: Fleet, target: str) -> None:
     git(fleet.server, "tag", "v1.0.0", "main")
-    git(fleet.server, "branch", "1.x", "main")
+    for branch in ("1.x", "feedfacefeedfacefeedfacefeedfacefeedface"):
+        git(fleet.server, "update-ref", f"refs/heads/{branch}", "main")
     before = git(fleet.server, "for-each-ref")
 
     done = fleet.generate(ARGOCD_APP_SOURCE_TARGET_REVISION=target, XPLOCK_COMMIT_TO=f"{fleet.url}#*")
