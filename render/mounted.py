@@ -12,7 +12,8 @@ def read_mounted(environ: Mapping[str, str], variable: str, limit: str, limits: 
     try:
         # Kubernetes mounts a secret as a link to a link.
         data = read_plain(Path(environ[variable]).resolve(), getattr(limits, limit))
-    except (InvalidFile, ValueError, OSError):
+    except (InvalidFile, ValueError, OSError, RuntimeError):
+        # The last one, up to Python 3.12, is a link that leads in a circle.
         return b""
     if data is None:
         raise LimitExceeded(f"the file that {variable} names is too large", limit, limits)

@@ -476,10 +476,14 @@ def test_versions_that_contradict_each_other_are_told_as_lock_tells_it(fleet: Fl
     assert "acme/base" in done.errors
 
 
-def test_a_token_that_cannot_be_read_is_told_without_its_path(fleet: Fleet, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["token", "circle"])
+def test_a_token_that_cannot_be_read_is_told_without_its_path(
+    fleet: Fleet, tmp_path: Path, name: str
+) -> None:
     url = "https://git.example.org/platform.git"
+    (tmp_path / "circle").symlink_to("circle")
 
-    done = fleet.generate(ARGOCD_APP_SOURCE_REPO_URL=url, XPLOCK_GIT_TOKEN_FILE=str(tmp_path / "token"))
+    done = fleet.generate(ARGOCD_APP_SOURCE_REPO_URL=url, XPLOCK_GIT_TOKEN_FILE=str(tmp_path / name))
 
     assert done == refused("the file that XPLOCK_GIT_TOKEN_FILE names holds no token")
 
