@@ -149,6 +149,25 @@ def test_what_a_link_leads_to_is_not_what_was_asked_for_if_it_has_changed(linked
     )
 
 
+def test_a_link_to_a_used_folder_that_leads_elsewhere_at_the_tip_is_another_thing(fleet: Fleet) -> None:
+    for version in ("v1.0.0", "v1.1.0"):
+        folder = fleet.ask(f"base:{version}", path=f"platforms/{version}")
+        assert run(["-q", "lock", str(folder)]) == 0
+    link = fleet.clone / "clusters/platform"
+    link.symlink_to("../platforms/v1.0.0")
+    fleet.ask("app:v1.0.0", more="uses: [../platform]\n")
+    old = fleet.push()
+    link.unlink()
+    link.symlink_to("../platforms/v1.1.0")
+    before = fleet.push()
+    git(fleet.clone, "checkout", "--quiet", old)
+
+    done = fleet.generate()
+
+    assert fleet.tip == before
+    assert done == refused("what is asked for is another thing at the tip of branch main")
+
+
 def test_links_elsewhere_in_the_tree_are_not_followed(fleet: Fleet, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (fleet.clone / "out").symlink_to(tmp_path / "outside")

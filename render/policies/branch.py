@@ -1,5 +1,6 @@
 """The branch that an Application follows: fetched from its server, checked out, and read as it is there."""
 
+import posixpath
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass
@@ -94,7 +95,15 @@ def find_reads(branch: Branch, inputs: Inputs) -> Reads:
         raise Declined(f"{branch.request.prefix or '.'} uses a folder that is not in the repository")
     names = [path.relative_to(branch.root).as_posix() for path in members]
     folders = frozenset("" if name == "." else f"{name}/" for name in names)
-    return Reads(folders, everything=any(reads_elsewhere(path, branch.limits) for path in members))
+    elsewhere = (
+        _is_linked(path, member) or reads_elsewhere(path, branch.limits) for path, member in members.items()
+    )
+    return Reads(folders, everything=any(elsewhere))
+
+
+def _is_linked(path: Path, member: Member) -> bool:
+    """Tell whether a link leads to a folder: it can lead elsewhere, while the folder stays as it is."""
+    return posixpath.normpath(Path.cwd() / member.folder) != str(path)
 
 
 def _find_branch(repository: Repository, request: Request) -> str:
