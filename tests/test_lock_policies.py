@@ -394,8 +394,8 @@ def test_a_server_that_refuses_is_told_with_its_reason(fleet: Fleet) -> None:
 
     done = fleet.generate()
 
-    assert (done.code, done.output) == (3, "")
-    assert "this branch is protected" in done.errors
+    reasons = "[remote rejected] (pre-receive hook declined); this branch is protected"
+    assert done == refused(f"{fleet.url} refuses what is pushed to branch main; {reasons}")
 
 
 def test_a_server_that_is_gone_is_told_and_the_text_is_the_same_twice(fleet: Fleet) -> None:

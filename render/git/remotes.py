@@ -46,11 +46,11 @@ class Remote(NamedTuple):
 class PushRefused(RenderError):
     """A server that does not take a commit, although nobody was faster."""
 
-    def __init__(self, remote: Remote, why: Sequence[str]) -> None:
+    def __init__(self, server: str, branch: str, why: Sequence[str]) -> None:
         super().__init__(
-            f"{remote.name} refuses what is pushed to branch {remote.branch}",
+            f"{server} refuses what is pushed to branch {branch}",
             why=why,
-            next=f"see what {remote.name} asks of those who push there, or push to another branch",
+            next=f"see what {server} asks of those who push there, or push to another branch",
         )
 
 
