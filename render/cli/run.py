@@ -8,6 +8,7 @@ from pathlib import Path
 
 from render.errors import RenderError
 from render.output import Output, drop_stdout
+from render.texts import redact, visible
 
 _INTERRUPTED = 130
 _OWN_BUG = 70
@@ -40,7 +41,8 @@ def run(arguments: Sequence[str]) -> int:
         # Nobody should pay for our bugs before there is one.
         import traceback
 
-        traceback.print_exc()
+        # What an exception says may come from outside.
+        output.repeat([visible(redact(line)) for line in traceback.format_exc().split("\n")[:-1]])
         output.say("this is a bug in xplock; please report it with the lines above")
         return _OWN_BUG
     return code

@@ -213,6 +213,20 @@ def test_a_bug_of_ours_shows_its_traceback_and_has_its_own_code(
     assert shown.err.endswith("this is a bug in xplock; please report it with the lines above\n")
 
 
+def test_the_traceback_of_a_bug_shows_no_secret_and_nothing_invisible(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError(" ".join(["no", "https://robin:secret@h/x", "\x1b[2J"]))
+
+    monkeypatch.setattr("render.cli.package_inspect.inspect_path", fail)
+
+    assert run(["package", "inspect", str(tmp_path)]) == 70
+    shown = capsys.readouterr()
+    assert "ValueError: no https://***@h/x \\x1b[2J\n" in shown.err
+    assert "\x1b" not in shown.err
+
+
 def a_package(folder: Path, objects: int = 1) -> Path:
     crds = [an_object("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"n{i}") for i in range(objects)]
     return build_file(folder / "a.xpkg", {"crossplane.yaml": PROVIDER, "crds.yaml": "---\n".join(crds)})
