@@ -1,7 +1,9 @@
 """YAML that needs no parser: read line by line, or not at all where there is the slightest doubt."""
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 from render.scalars import parse_plain_scalar
 
@@ -17,11 +19,31 @@ _ESCAPED = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r"
 _LONGEST_KEY = 1_000
 # One line opens a list and a mapping, and holds a key and a value.
 _NODES_PER_LINE = 4
-_EMPTY, _UNKNOWN = object(), object()
+_EMPTY = object()
+
+# What a line says: its column, those of what stands behind each of its dashes, its key if it has one, its value.
+_Line: TypeAlias = tuple[int, tuple[int, ...], str | None, Any]
+_MARKER: _Line = (-1, (), None, None)
 
 
 class _Doubt(Exception):
     """Something that only a real parser understands, or refuses."""
+
+
+class _Literal(str):
+    """The header of a literal, whose lines follow."""
+
+    __slots__ = ()
+
+
+# What becomes a value only where it stands.
+_LATER: dict[str, Any] = {
+    "": _EMPTY,
+    "{}": dict,
+    "[]": list,
+    "|": _Literal("|"),
+    "|-": _Literal("|-"),
+}
 
 
 def parse_plain(text: str, *, depth: int, nodes: int) -> list[Any] | None:
@@ -42,27 +64,24 @@ class _Reader:
         self._lines = text.split("\n")
         self._depth = depth
         self._documents: list[Any] = []
-        # Texts recur: each is understood once.
-        self._keys: dict[str | None, str] = {}
-        self._values: dict[str, Any] = {"": _EMPTY}
         # The first line behind the literal that was read last.
         self._next = 0
         self._begun = False
         self._start()
 
     def read(self) -> list[Any]:
-        for number, line in enumerate(self._lines):
-            text = line.lstrip(" ")
-            if not text or text[0] == "#" or number < self._next:
+        for number, text in enumerate(self._lines):
+            line = _read_line(text) if number >= self._next else None
+            if line is None:
                 continue
-            column = len(line) - len(text)
-            if text.startswith("- "):
-                self._take_item(column, text, number)
-            elif text.startswith("---") and column == 0:
-                self._take_marker(text)
-            else:
-                self._enter(column, dict)
-                self._take_entry(*_split(text), number)
+            if line is _MARKER:
+                self._take_marker()
+                continue
+            column, inner, key, value = line
+            self._enter(column, list if inner else dict)
+            if inner:
+                self._open_inner(inner, key)
+            self._take_value(key, value, number)
         self._finish()
         return self._documents
 
@@ -77,42 +96,30 @@ class _Reader:
         if self._begun or self._root[""] is not None:
             self._documents.append(self._root[""])
 
-    def _take_marker(self, text: str) -> None:
-        if text.rstrip(" ") != "---":
-            raise _Doubt
+    def _take_marker(self) -> None:
         self._finish()
         self._start()
         self._begun = True
 
-    def _take_item(self, column: int, text: str, number: int) -> None:
-        self._enter(column, list)
-        item = text[2:].lstrip(" ")
-        while item.startswith("- "):
-            self._append(column + len(text) - len(item), [])
-            column, text = self._columns[-1], item
-            item = text[2:].lstrip(" ")
-        key, value = _split(item)
-        if key is not None:
-            self._append(column + len(text) - len(item), {})
-            self._take_entry(key, value, number)
-            return
-        found = self._values.get(item, _UNKNOWN)
-        self._open[-1].append(self._understand(item, number) if found is _UNKNOWN else found)
-        if self._open[-1][-1] is _EMPTY:
-            raise _Doubt
-
-    def _take_entry(self, text: str | None, value: str, number: int) -> None:
-        key = self._keys.get(text)
+    def _take_value(self, key: str | None, value: Any, number: int) -> None:
+        # Almost every value is a text, and stands for itself.
+        found = value if type(value) is str else self._make_value(value, number)
+        within = self._open[-1]
         if key is None:
-            key = self._keys[text] = _parse_key(text)
-        mapping = self._open[-1]
-        if key in mapping:
+            within.append(found)
+        elif key in within:
             raise _Doubt
-        found = self._values.get(value, _UNKNOWN)
-        if found is _UNKNOWN:
-            found = self._understand(value, number)
-        self._waiting = key if found is _EMPTY else None
-        mapping[key] = None if found is _EMPTY else found
+        else:
+            within[key] = found
+            self._waiting = key if value is _EMPTY else None
+
+    def _make_value(self, value: Any, number: int) -> Any:
+        if value is _EMPTY:
+            return None
+        if value is dict or value is list:
+            self._check_depth()
+            return value()
+        return self._take_literal(value, number + 1) if type(value) is _Literal else value
 
     def _enter(self, column: int, kind: type[Any]) -> None:
         """Make the mapping or list that a line belongs to the innermost one."""
@@ -134,6 +141,13 @@ class _Reader:
             if columns[-1] != column:
                 raise _Doubt
 
+    def _open_inner(self, columns: Sequence[int], key: str | None) -> None:
+        """Open what stands behind the dashes of a line: lists, and a mapping if there is a key."""
+        for column in columns[:-1]:
+            self._append(column, [])
+        if key is not None:
+            self._append(columns[-1], {})
+
     def _append(self, column: int, value: Any) -> None:
         self._open[-1].append(value)
         self._push(column, value)
@@ -154,16 +168,6 @@ class _Reader:
         if len(self._open) > self._depth:
             raise _Doubt
 
-    def _understand(self, text: str, number: int) -> Any:
-        plain = _cut_comment(text) if " " in text else text
-        if plain in ("|", "|-"):
-            return self._take_literal(plain, number + 1)
-        if plain in ("{}", "[]"):
-            self._check_depth()
-            return {} if plain == "{}" else []
-        value = self._values[text] = _parse_scalar(plain)
-        return value
-
     def _take_literal(self, header: str, first: int) -> str:
         lines = self._lines
         # Whether a literal at the end of the text ends in a line break is part of its value.
@@ -180,6 +184,27 @@ class _Reader:
         self._next = end
         body = "\n".join([line[width:] for line in lines[first:end]]).rstrip("\n")
         return body + "\n" if header == "|" else body
+
+
+@lru_cache(maxsize=8_192)
+def _read_line(line: str) -> _Line | None:
+    """Return what a line says wherever it stands, if anything; lines recur, in one lock and in the next."""
+    text = line.lstrip(" ")
+    if not text or text[0] == "#":
+        return None
+    column, inner = len(line) - len(text), []
+    if column == 0 and text.rstrip(" ") == "---":
+        return _MARKER
+    while text.startswith("- "):
+        text = text[2:].lstrip(" ")
+        inner.append(len(line) - len(text))
+    key, value = _split(text)
+    found = _understand(value)
+    if key is not None:
+        return column, tuple(inner), _parse_key(key), found
+    if found is _EMPTY or not inner:
+        raise _Doubt
+    return column, tuple(inner), None, found
 
 
 def _split(text: str) -> tuple[str | None, str]:
@@ -203,9 +228,9 @@ def _cut_comment(text: str) -> str:
     return found[0] if found else text
 
 
-def _parse_key(text: str | None) -> str:
+def _parse_key(text: str) -> str:
     # << means something else than its text.
-    if text is None or len(text) > _LONGEST_KEY or text == "<<":
+    if len(text) > _LONGEST_KEY or text == "<<":
         raise _Doubt
     if text.startswith(_QUOTES):
         return _unquote(text)
@@ -214,9 +239,13 @@ def _parse_key(text: str | None) -> str:
     return text
 
 
+def _understand(text: str) -> Any:
+    """Return a value, or what becomes one where it stands: nothing yet, an empty mapping or list, a literal."""
+    plain = _cut_comment(text) if " " in text else text
+    return _LATER[plain] if plain in _LATER else _parse_scalar(plain)
+
+
 def _parse_scalar(text: str) -> Any:
-    if not text:
-        return _EMPTY
     if text.startswith(_QUOTES):
         return _unquote(text)
     if not _begins_plain(text) or ": " in text or text[-1] == ":":
