@@ -58,9 +58,10 @@ class Source(NamedTuple):
     repository: str
 
     def __str__(self) -> str:
-        # Without its port a plain name would be taken for an organisation.
-        port = "" if _names_registry(self.registry) else ":443"
-        return f"{self.registry}{port}/{self.repository}"
+        registry, repository = self
+        # Without its port a plain name would be taken for an organisation; most names have a dot.
+        port = "" if "." in registry or _names_registry(registry) else ":443"
+        return f"{registry}{port}/{repository}"
 
     @property
     def name(self) -> str:
@@ -154,11 +155,13 @@ def split_tag(base: str) -> tuple[str, str | None]:
     return (path, tag) if colon and "/" not in tag else (base, None)
 
 
+@lru_cache(maxsize=8_192)
 def parse_source(text: str) -> Source:
     """Parse a repository with its registry, without tag or digest."""
     return _parse_source(text, text)
 
 
+@lru_cache(maxsize=8_192)
 def parse_dependency_source(text: str) -> Source | PartialSource:
     """Parse what a package depends on: a source, or one whose registry its dependant tells."""
     _refuse_user_info(text)

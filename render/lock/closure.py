@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 
-from render.constraints import Constraint, parse_constraint
+from render.constraints import parse_constraint
 from render.lock.detaching import check_detaching
 from render.lock.lives import check_lives
 from render.lock.model import Lock, LockedDependency, LockedPackage, State
@@ -17,8 +17,8 @@ def check_closure(lock: Lock) -> list[str]:
     """Return everything that a lock contradicts itself in; both sides are named."""
     graph = _Graph(lock, Serving(lock))
     problems = list(graph.walk())
-    for package in lock.in_order():
-        problems += _check_required_by(package, graph.dependants[package.source])
+    for source, dependants in graph.dependants.items():
+        problems += _check_required_by(lock.packages[source], dependants)
     problems += _check_reachable(lock, graph) + _check_cycle(graph) + check_lives(lock)
     # What is missing or wrong is told first; of a lock in such a state nobody asks who is detached.
     return problems or check_detaching(lock)
@@ -45,34 +45,33 @@ class _Graph:
     serving: Serving
     dependants: dict[Source, set[str]] = field(default_factory=dict)
     needs: dict[Source, list[Source]] = field(default_factory=dict)
-    constraints: dict[str, Constraint] = field(default_factory=dict)
     versions: dict[Source, Version | None] = field(default_factory=dict)
 
     def walk(self) -> Iterator[str]:
         """Follow every dependency; yield those that are not met."""
-        self.dependants = {source: set() for source in self.lock.packages}
-        for package in self.lock.in_order():
+        packages = self.lock.in_order()
+        self.dependants = {package.source: set() for package in packages}
+        for package in packages:
             self.needs[package.source] = []
             for dependency in package.dependencies:
                 yield from self._follow(package, dependency)
 
     def _follow(self, package: LockedPackage, dependency: LockedDependency) -> Iterator[str]:
-        named = self.serving.source(package.source, dependency)
-        if not self.serving.answers(package.source, dependency):
+        targets = self.serving.targets(package.source, dependency)
+        if not targets and not self.serving.serves_itself(package.source, dependency):
+            named = self.serving.source(package.source, dependency)
             yield f"{_named(package)} needs {named} ({dependency.constraints}), which is not in the lock"
-            return
-        for found in self.serving.targets(package.source, dependency):
+        for found in targets:
             if found.source in self.lock.packages:
                 self.needs[package.source].append(found.source)
                 self.dependants[found.source].add(str(package.source))
             if not self._accepts(dependency.constraints, found):
+                named = self.serving.source(package.source, dependency)
                 served = "" if found.source == named else f", served by {found.source}"
                 yield f"{_named(package)} accepts {dependency.constraints} of {named}{served}; {_there(found)}"
 
     def _accepts(self, text: str, found: Target) -> bool:
-        if text not in self.constraints:
-            self.constraints[text] = parse_constraint(text)
-        constraint = self.constraints[text]
+        constraint = parse_constraint(text)
         if constraint.digest is not None:
             return found.digest == constraint.digest
         if found.source not in self.versions:

@@ -124,8 +124,8 @@ def _read_folder(node: Node) -> str:
 
 def _read_package(node: Node, source: Source, kind: Kind, version: str, state: State) -> LockedPackage:
     objects_digest, crossplane = node.optional("objectsDigest"), node.optional("crossplane")
-    node.check("objectsDigest", parse_digest, objects_digest)
-    node.check("crossplane", parse_constraint, crossplane)
+    node.parsed("objectsDigest", parse_digest, objects_digest)
+    node.parsed("crossplane", parse_constraint, crossplane)
     return LockedPackage(
         source=source,
         version=version,
@@ -211,7 +211,7 @@ def _read_sources(node: Node, key: str) -> Iterator[Source]:
 
 
 def _optional_source(node: Node, key: str, text: str | None, *way: int) -> Source | None:
-    source = node.remembered(key, parse_source, text, *way)
+    source = node.parsed(key, parse_source, text, *way)
     if source is not None and str(source) != text:
         node.complain(f"expected its canonical form {source}", key, *way)
     return source

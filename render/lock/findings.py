@@ -43,10 +43,6 @@ class Findings:
     problems: list[tuple[Place, str]] = field(default_factory=list)
     # How many of them are a package that stands there twice.
     doubled: int = 0
-    # Of texts that recur: what a parser thinks is wrong with them, or nothing.
-    judged: dict[tuple[Callable[[str], object], str], str] = field(default_factory=dict)
-    # And what a parser makes of them.
-    parsed: dict[tuple[Callable[[str], object], str], Any] = field(default_factory=dict)
 
     def complain(self, place: Place, problem: str) -> None:
         self.problems.append((place, problem))
@@ -120,29 +116,6 @@ class Node:
             self.complain("; ".join([error.what, *error.why]), key, *way)
             return None
 
-    def check(self, key: str, parse: Callable[[str], object], text: str | None) -> None:
-        """Complain about a text that a parser refuses; the same text is judged once."""
-        if text is None:
-            return
-        judged = self.findings.judged
-        problem = judged.get((parse, text))
-        if problem is None:
-            problem = judged[parse, text] = _judge(parse, text)
-        if problem:
-            self.complain(problem, key)
-
-    def remembered(self, key: str, parse: Callable[[str], T], text: str | None, *way: int) -> T | None:
-        """Return what a text says, or complain; the same text is parsed once."""
-        if text is None:
-            return None
-        known = self.findings.parsed
-        if (parse, text) not in known:
-            known[parse, text] = self.parsed(key, parse, text, *way)
-        elif known[parse, text] is None:
-            self.parsed(key, parse, text, *way)
-        found: T | None = known[parse, text]
-        return found
-
     def flag(self, key: str) -> bool:
         """Return whether something holds; what is not said does not."""
         value = self._value.get(key)
@@ -190,14 +163,6 @@ def describe(value: Any) -> str:
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return "a number that is too large"
     return type_name(value) if isinstance(value, dict | list) else str(value)
-
-
-def _judge(parse: Callable[[str], object], text: str) -> str:
-    try:
-        parse(text)
-    except RenderError as error:
-        return "; ".join([error.what, *error.why])
-    return ""
 
 
 def _nearest(place: Place, found: Mapping[Place, int]) -> int:

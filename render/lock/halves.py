@@ -162,8 +162,8 @@ def _read_details(node: Node) -> DetailsEntry:
 def _read_dependency(node: Node) -> LockedDependency:
     node.allow(_DEPENDENCY_FIELDS)
     package, constraints = node.text("package"), node.text("constraints")
-    node.check("package", parse_dependency_source, package)
-    node.check("constraints", parse_constraint, constraints)
+    node.parsed("package", parse_dependency_source, package)
+    node.parsed("constraints", parse_constraint, constraints)
     api_version, kind, kind_alone = node.optional("apiVersion"), node.optional("kind"), node.optional("type")
     if (api_version is None) != (kind is None) or (kind is not None and kind_alone is not None):
         node.complain("expected apiVersion and kind, or type, or neither")

@@ -2,38 +2,32 @@
 
 from typing import TypeAlias
 
-from render.lock.model import Lock, LockedDependency, LockedPackage, Provided
-from render.references import PartialSource, Source, parse_dependency_source
+from render.lock.model import Lock, LockedDependency, LockedPackage, Provided, named_source
+from render.references import Source
 
 Target: TypeAlias = LockedPackage | Provided
 
 
 class Serving:
-    """Finds what answers the dependencies of a lock's packages; every text is read once."""
+    """Finds what answers the dependencies of a lock's packages."""
 
     def __init__(self, lock: Lock) -> None:
         self._lock = lock
         self._replacements = lock.replacements()
-        self._named: dict[str, Source | PartialSource] = {}
         self._targets: dict[Source, tuple[Target, ...]] = {}
 
     def source(self, dependant: Source, dependency: LockedDependency) -> Source:
         """Return the source that a dependency names, in full."""
-        text = dependency.package
-        named = self._named.get(text)
-        if named is None:
-            named = self._named[text] = parse_dependency_source(text)
-        # A text without a registry means something else below another dependant.
-        return named.complete(dependant) if isinstance(named, PartialSource) else named
+        return named_source(dependency, dependant)
 
     def targets(self, dependant: Source, dependency: LockedDependency) -> tuple[Target, ...]:
         """Return what answers a dependency; nothing, if the lock does not hold it."""
         source = self.source(dependant, dependency)
-        if source not in self._targets:
-            self._targets[source] = self._find(source)
-        found = self._targets[source]
+        found = self._targets.get(source)
+        if found is None:
+            found = self._targets[source] = self._find(source)
         # A package that still depends on what it replaces is served by itself.
-        return found if source == dependant else tuple(item for item in found if item.source != dependant)
+        return found if source == dependant else tuple([item for item in found if item.source != dependant])
 
     def answers(self, dependant: Source, dependency: LockedDependency) -> bool:
         """Tell whether anything answers a dependency, be it the dependant itself."""
@@ -41,8 +35,9 @@ class Serving:
 
     def serves_itself(self, dependant: Source, dependency: LockedDependency) -> bool:
         """Tell whether a package depends on what it has replaced itself, and is all that answers this."""
-        source = self.source(dependant, dependency)
-        return not self.targets(dependant, dependency) and bool(self._targets[source])
+        if self.targets(dependant, dependency):
+            return False
+        return bool(self._targets[self.source(dependant, dependency)])
 
     def _find(self, source: Source) -> tuple[Target, ...]:
         lock = self._lock
