@@ -12,7 +12,7 @@ from render.checks.model import Checked, Finding
 from render.checks.places import lock_place
 from render.errors import RenderError, Unsatisfiable
 from render.inputs.projects import Inputs
-from render.lock.model import Lock, spec_of
+from render.lock.model import Lock, LockedPackage, spec_of
 from render.manifests.identities import PACKAGE_GROUP, group_of, identify
 from render.manifests.passed import is_lock
 from render.packages import Kind
@@ -60,14 +60,17 @@ def find_inconsistencies(lock: Lock, objects: Sequence[_Object], *, pinned: bool
         for value, (group, kind, _, name) in zip(objects, identities, strict=True)
         if group == PACKAGE_GROUP and kind in _KINDS
     }
-    yield from _compare_packages(lock, packages)
+    installed = lock.installed()
+    yield from _compare_packages(installed, packages)
     yield from _find_doubles(packages)
     if pinned:
-        yield from _compare_pins(lock, objects)
+        yield from _compare_pins(installed, objects)
 
 
-def _compare_packages(lock: Lock, packages: Mapping[tuple[str, str], _Object]) -> Iterator[str]:
-    locked = {(package.kind.value, package.object_name): package for package in lock.installed()}
+def _compare_packages(
+    installed: Sequence[LockedPackage], packages: Mapping[tuple[str, str], _Object]
+) -> Iterator[str]:
+    locked = {(package.kind.value, package.object_name): package for package in installed}
     for (kind, name), package in locked.items():
         if (kind, name) not in packages:
             yield f"{kind} {name} is missing, which installs {package.cluster_reference}"
@@ -93,12 +96,12 @@ def _find_doubles(packages: Mapping[tuple[str, str], _Object]) -> Iterator[str]:
             )
 
 
-def _compare_pins(lock: Lock, objects: Sequence[_Object]) -> Iterator[str]:
+def _compare_pins(installed: Sequence[LockedPackage], objects: Sequence[_Object]) -> Iterator[str]:
     targets: dict[str, str] = {}
     for value in objects:
         if group_of(value) == PACKAGE_GROUP and value.get("kind") == "ImageConfig":
             targets |= _rewrites(spec_of(value))
-    for package in lock.installed():
+    for package in installed:
         reference = package.cluster_reference
         if not package.by_digest and not targets.get(reference, "").endswith(f"@{package.digest}"):
             yield f"no ImageConfig leads {reference} to {package.digest}"

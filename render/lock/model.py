@@ -205,4 +205,10 @@ def spec_of(fields: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _sorted(packages: Iterable[LockedPackage]) -> list[LockedPackage]:
-    return sorted(packages, key=lambda package: (str(package.source), str(package.cluster_source)))
+    return sorted(packages, key=_order)
+
+
+def _order(package: LockedPackage) -> tuple[str, str]:
+    text = str(package.source)
+    # Few packages are known by another source.
+    return text, text if package.installed_as is None else str(package.installed_as)
