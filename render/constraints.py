@@ -35,8 +35,8 @@ _IDENTIFIERS = r"[0-9A-Za-z-]++(?:\.[0-9A-Za-z-]++)*+"
 _PART = r"[0-9xX*|]++"
 _OPERAND = rf"v?{_PART}(?:\.{_PART})?+(?:\.{_PART})?+(?:-{_IDENTIFIERS})?+(?:\+{_IDENTIFIERS})?+"
 _TERM = re.compile(rf"(!=|>=|=>|<=|=<|~>|[=><~^])?+{_SPACE}*+({_OPERAND})")
-_SEPARATOR = re.compile(rf"{_SPACE}*+,{_SPACE}*+|{_SPACE}++")
 # Compiled when a constraint has one.
+_SEPARATOR = rf"{_SPACE}*+,{_SPACE}*+|{_SPACE}++"
 _RANGE = rf"{_SPACE}*+({_OPERAND}){_SPACE}++-{_SPACE}++({_OPERAND}){_SPACE}*+"
 
 
@@ -175,10 +175,10 @@ def _split_terms(text: str) -> Iterator[tuple[str, str]]:
         yield term[1] or "=", term[2]
         if term.end() == len(text):
             return
-        separator = _SEPARATOR.match(text, term.end())
+        separator = re.match(_SEPARATOR, text[term.end() :])
         if separator is None:
             raise _Unreadable(f"'{text[term.end() :]}' cannot follow '{term[0]}' directly")
-        position = separator.end()
+        position = term.end() + separator.end()
     raise _Unreadable(_missing(text, position))
 
 

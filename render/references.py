@@ -21,9 +21,8 @@ _LONGEST_TAG = 128
 # Distribution spec, "Pulling manifests": the grammar of <name>.
 _COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _REPOSITORY = re.compile(rf"{_COMPONENT}(?:/{_COMPONENT})*")
-_HOST = re.compile(
-    r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::(?P<port>[0-9]{1,5}))?"
-)
+# Compiled when it is needed: most hosts are plain names.
+_HOST = r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::(?P<port>[0-9]{1,5}))?"
 # The rule of the CRD on spec.package, which is not the grammar that the controllers parse with.
 _ADMITTED = re.compile(r"[^./]+(\.[^./]+)+(/[^/:@]+)+(:[^:@]+(@sha256.+)?|@sha256.+)")
 
@@ -215,7 +214,9 @@ def _check_repository(text: str, repository: str) -> None:
 
 @lru_cache(maxsize=1_024)
 def _canonical_host(host: str) -> str:
-    match = _HOST.fullmatch(host)
+    if _is_name(host) and len(host) <= _LONGEST_HOST:
+        return host
+    match = re.fullmatch(_HOST, host)
     if match is None or len(host) > _LONGEST_HOST:
         raise _InvalidHost(f"{host!r} is not a host name or address with an optional port")
     name = _canonical_name(match["name"].lower())
@@ -226,13 +227,21 @@ def _canonical_host(host: str) -> str:
 
 
 def _canonical_name(name: str) -> str:
-    # What ends in a number is an address, or an odd spelling of one that resolvers read differently.
-    numeric = name.rpartition(".")[2].isdigit() or name.rpartition(".")[2].startswith("0x")
-    if name.startswith("[") or numeric:
+    if name.startswith("[") or _ends_in_number(name):
         return _canonical_address(name)
-    if not all(map(_is_label, name.split("."))):
+    if not _is_name(name):
         raise _InvalidHost(f"{name!r} is not a host name")
     return name
+
+
+def _is_name(text: str) -> bool:
+    return all(map(_is_label, text.split("."))) and not _ends_in_number(text)
+
+
+def _ends_in_number(name: str) -> bool:
+    # That is an address, or an odd spelling of one that resolvers read differently.
+    last = name.rpartition(".")[2]
+    return last.isdigit() or last.startswith("0x")
 
 
 def _canonical_address(name: str) -> str:

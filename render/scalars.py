@@ -22,7 +22,7 @@ def parse_plain_scalar(text: str) -> Any:
         return _CONSTANTS[text]
     if text[0] not in _NUMERIC:
         return text
-    if text.isdecimal() and text.isascii() and text[0] != "0" and len(text) < _MANY_DIGITS:
+    if text == "0" or (text.isdecimal() and text.isascii() and text[0] != "0" and len(text) < _MANY_DIGITS):
         return int(text)
     # go-yaml, resolve.go: underscores are dropped from whatever starts with a digit or a sign.
     plain = text if text[0] == "." else text.replace("_", "")
