@@ -1,5 +1,7 @@
 """Object and revision names, exactly as Crossplane derives them."""
 
+from functools import lru_cache
+
 from render.references import DOCKER_HUB, Digest, PartialSource, Source
 
 _LONGEST_LABEL = 63
@@ -14,6 +16,7 @@ def dns_label(text: str) -> str:
     return _label(_utf8(text))
 
 
+@lru_cache(maxsize=8_192)
 def object_name(source: Source | PartialSource) -> str:
     """Return the name that Crossplane gives to a package it installs as a dependency."""
     return dns_label(_repository_as_pulled(source))

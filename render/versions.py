@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -96,6 +97,12 @@ def parse_version(text: str, *, limits: Limits = _DEFAULTS) -> Version:
     """Parse one to three numbers with an optional leading v, prerelease and metadata."""
     if len(text) > limits.version_chars:
         raise _too_long(text, limits)
+    return _parse(text)
+
+
+@lru_cache(maxsize=8_192)
+def _parse(text: str) -> Version:
+    # Packages that are released together have one version, and folders have packages in common.
     match = _VERSION.fullmatch(text)
     if match is None:
         raise InvalidVersion(
