@@ -104,19 +104,21 @@ def _make(described: type, *, frozen: bool, order: bool) -> Any:
 
 
 def _make_init(made: type, fields: Mapping[str, _Field]) -> Callable[..., None]:
-    known = [(name, field.default, field.default_factory) for name, field in fields.items()]
     # What sets a slot does not ask whether the value is frozen.
     setters = [getattr(made, name).__set__ for name in fields]
+    known = [
+        (set_field, name, field.default, field.default_factory)
+        for set_field, (name, field) in zip(setters, fields.items(), strict=True)
+    ]
 
     def init(self: object, /, *args: Any, **named: Any) -> None:
-        values = list(args)
-        for name, default, make in known[len(args) :]:
-            value = named.pop(name, default)
-            values.append(make() if value is _NONE else value)
-        if named or len(values) != len(known):
-            raise TypeError(f"{made.__name__} has the fields {', '.join(fields)}, each once")
-        for set_field, value in zip(setters, values, strict=True):
+        for set_field, value in zip(setters, args, strict=False):
             set_field(self, value)
+        for set_field, name, default, make in known[len(args) :]:
+            value = named.pop(name, default)
+            set_field(self, make() if value is _NONE else value)
+        if named or len(args) > len(known):
+            raise TypeError(f"{made.__name__} has the fields {', '.join(fields)}, each once")
 
     return init
 

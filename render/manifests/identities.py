@@ -15,8 +15,8 @@ def identify(value: Mapping[str, Any]) -> Identity:
     named = metadata if isinstance(metadata, dict) else {}
     group = group_of(value)
     # Its kinds have no namespace, and one that is given is dropped.
-    namespace = "" if group == PACKAGE_GROUP else named.get("namespace")
-    return group, _text(value.get("kind")), _text(namespace), _text(named.get("name"))
+    namespace = "" if group == PACKAGE_GROUP else _text(named.get("namespace"))
+    return group, _text(value.get("kind")), namespace, _text(named.get("name"))
 
 
 def group_of(value: Mapping[str, Any]) -> str:
