@@ -3,9 +3,9 @@
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, NoReturn
 
 from render.errors import RenderError
+from render.hints import TYPE_CHECKING, NoReturn
 from render.output import Output
 from render.scratch import remove_scratch_folders
 

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
-from typing import TypeAlias
 
 from render.errors import InvalidInput
+from render.hints import TypeAlias
 from render.limits import Limits, format_amount, setting
 from render.references import Digest, is_digest
 from render.texts import visible

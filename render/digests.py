@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+
+from render.hints import Any
 
 _ESCAPED = frozenset('"\\')
 _WORDS = {None: "null", True: "true", False: "false"}

@@ -1,9 +1,9 @@
 """YAML → plain values, without its traps: bounded, typed as Kubernetes types it, each error with its line."""
 
 from collections.abc import Collection, Iterator
-from typing import Any, TypeAlias
 
 from render.errors import UnusableContent
+from render.hints import Any, TypeAlias
 from render.limits import LimitExceeded, Limits
 from render.plain_yaml import parse_plain
 from render.values import dataclass

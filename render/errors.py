@@ -1,7 +1,6 @@
 """Failures a person can act on: what went wrong, why, and what to do next."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from render.texts import redact, visible
 
@@ -9,7 +8,7 @@ from render.texts import redact, visible
 class RenderError(Exception):
     """Something could not be done; shown to people as three parts."""
 
-    exit_code: ClassVar[int] = 1
+    exit_code = 1
 
     def __init__(self, what: str, *, why: str | Sequence[str] = (), next: str | Sequence[str] = ()) -> None:
         super().__init__(what)

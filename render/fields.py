@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from render.constraints import Constraint, parse_constraint
 from render.documents import type_name
 from render.errors import RenderError
+from render.hints import Any
 from render.references import PartialSource, Source, parse_dependency_source
 
 

@@ -5,9 +5,9 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TextIO
 
 from render.errors import RenderError
+from render.hints import Any, TextIO
 from render.texts import redact, visible
 from render.values import dataclass, field
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from render.errors import InvalidInput
+from render.hints import Any
 from render.inputs.folders import is_folder
 from render.inputs.projects import Inputs
 from render.settings import Settings, Waves

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
 
+from render.hints import Any, TypeAlias
 from render.scalars import parse_plain_scalar
 
 # What a scalar without quotes does not start with; a dash may, if no blank follows it.

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from render.alarm import Ending, refuse_to_go_on, set_alarm, stop_alarm
 from render.deadline import Deadline, parse_seconds
 from render.errors import Differs, InvalidInput, RenderError
 from render.files import LOCK_FILE
+from render.hints import Any
 from render.inputs.projects import Inputs, read_inputs, read_settings
 from render.limits import Limits
 from render.lock.model import Lock

@@ -1,10 +1,11 @@
 """The names of things in registries: sources, references, digests. One strict grammar, no defaults."""
 
 import re
+from collections import namedtuple
 from functools import lru_cache
-from typing import NamedTuple, NewType
 
 from render.errors import InvalidInput
+from render.hints import TYPE_CHECKING, NewType
 from render.values import dataclass
 
 Digest = NewType("Digest", str)  # "sha256:" and 64 lower-case hex digits
@@ -49,12 +50,22 @@ class InvalidReference(InvalidInput):
         )
 
 
+if TYPE_CHECKING:
+    from typing import NamedTuple
+
+    class _SourceFields(NamedTuple):
+        registry: str
+        repository: str
+
+else:
+    _SourceFields = namedtuple("_SourceFields", ("registry", "repository"))
+
+
 # A named tuple, since sources are the keys of almost every mapping, and a tuple is hashed and compared faster.
-class Source(NamedTuple):
+class Source(_SourceFields):
     """An image repository, without tag or digest; the registry is in its canonical form."""
 
-    registry: str
-    repository: str
+    __slots__ = ()
 
     def __str__(self) -> str:
         registry, repository = self

@@ -5,9 +5,9 @@ Apart from pipeline.py, so that whoever only renders imports nothing of resolvin
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from render.files import LOCK_FILE
+from render.hints import Any
 from render.inputs.projects import Inputs, read_inputs
 from render.limits import Limits
 from render.lock.model import Lock

@@ -1,7 +1,8 @@
 """Unquoted YAML scalars, typed as the YAML reader of Kubernetes types them."""
 
 import re
-from typing import Any
+
+from render.hints import Any
 
 _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(["", "~", "null", "Null", "NULL"], None),

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from render.hints import TYPE_CHECKING
 from render.moves import Move
 from render.rewrites import Rewrite
 from render.roots import Root

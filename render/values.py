@@ -5,7 +5,8 @@ Importing `dataclasses` and making thirty of them would take as long as all of r
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+
+from render.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, TypeAlias
 
 from render.errors import InvalidInput
+from render.hints import TYPE_CHECKING, TypeAlias
 from render.limits import Limits, format_amount, setting
 from render.texts import visible
 from render.values import dataclass, field

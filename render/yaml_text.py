@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from render.errors import InvalidInput
+from render.hints import Any
 
 # Text that needs no quotes starts with a letter or a slash, so it is no number, date, marker or indicator,
 # and holds neither ": " nor " #". Everything else is quoted: quotes are never wrong.

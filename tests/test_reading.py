@@ -32,6 +32,7 @@ print(*sys.modules)
 PARSERS = ("yaml", "json", "semver", "render.full_yaml")
 SLOW = (
     "dataclasses",
+    "typing",
     "inspect",
     "hashlib",
     "difflib",

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 from render.checks.model import Checked
+from render.hints import TypeAlias
 from render.lock.model import Lock
 
 # The names of folders, with their locks.

@@ -3,11 +3,11 @@
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 from render.checks.model import Listing
 from render.errors import RenderError
 from render.files import LOCK_FILE
+from render.hints import TypeAlias
 from render.inputs.folders import is_folder, is_repository, list_kustomizations
 from render.limits import Limits
 from render.values import replace

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from render.errors import RenderError
+from render.hints import TYPE_CHECKING, Any
 from render.inputs.projects import Inputs
 from render.lock.model import Lock
 from render.values import dataclass, field

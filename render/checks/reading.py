@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from render.checks.listings import Listings
 from render.checks.model import Checked, CheckedFolder
 from render.errors import RenderError
 from render.files import LOCK_FILE
+from render.hints import TYPE_CHECKING, Any, TypeVar
 from render.inputs.projects import Inputs, read_inputs
 from render.limits import Limits
 from render.lock.closure import check_closure

@@ -6,11 +6,11 @@ an overlay or an error of ours lets through stops every package of a cluster.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
 
 from render.checks.model import Checked, Finding
 from render.checks.places import lock_place
 from render.errors import RenderError, Unsatisfiable
+from render.hints import Any, TypeAlias
 from render.inputs.projects import Inputs
 from render.lock.model import Lock, LockedPackage, spec_of
 from render.manifests.identities import PACKAGE_GROUP, group_of, identify

@@ -1,9 +1,9 @@
 """Findings → text for people, and JSON."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from render.checks.model import Finding
+from render.hints import Any
 from render.texts import counted, redact, visible
 
 

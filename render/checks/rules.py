@@ -1,7 +1,6 @@
 """All rules, by their names, in the order in which they are told."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias
 
 from render.checks.families import family_scattered
 from render.checks.locks import (
@@ -14,6 +13,7 @@ from render.checks.locks import (
 )
 from render.checks.model import Checked, Finding
 from render.checks.rendered import rendered_inconsistent
+from render.hints import TypeAlias
 
 Rule: TypeAlias = Callable[[Checked], Iterator[Finding]]
 

@@ -21,7 +21,7 @@ class SeveralFailed(RenderError):
             why="with several folders all locks are written, or none",
             next="correct the errors above",
         )
-        self.exit_code = max(error.exit_code for error in failures)  # type: ignore[misc]  # an instance's own
+        self.exit_code = max(error.exit_code for error in failures)
 
 
 def resolve_folders(resolver: Resolver, folders: Sequence[Path], output: Output) -> list[Outcome]:

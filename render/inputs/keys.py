@@ -1,10 +1,10 @@
 """The keys of settings: one table of them is what the parser obeys and what the JSON Schema says."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from render.documents import type_name
 from render.fields import Fields
+from render.hints import Any
 from render.inputs.shapes import Shape, Spot, read_plain
 from render.values import dataclass
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from render.documents import file_rules, parse_documents
 from render.errors import InvalidInput, RenderError
 from render.fields import Fields
 from render.files import LOCK_FILE, PACKAGE_FILES
+from render.hints import Any
 from render.inputs.agreement import agree_on_rewrites, agree_on_roots
 from render.inputs.folders import list_kustomizations, list_yaml_files, read_inside
 from render.inputs.problems import InvalidInputs, describe

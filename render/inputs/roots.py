@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from render.documents import type_name
 from render.fields import Fields
+from render.hints import Any
 from render.inputs.asked import OBJECT_NAME, OBJECT_NAME_MEANING, parse_package, parse_request
 from render.inputs.problems import complaints, placed
 from render.packages import Kind, is_meta, is_project

@@ -1,9 +1,9 @@
 """The plain values of settings: the shapes they have, and how a value of each is read."""
 
 import re
-from typing import Any, TypeAlias
 
 from render.documents import type_name
+from render.hints import Any, TypeAlias
 from render.scalars import parse_plain_scalar
 from render.values import dataclass
 

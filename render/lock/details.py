@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import TypeVar
 
 from render.constraints import parse_constraint
+from render.hints import TypeVar
 from render.lock.findings import Node, describe
 from render.lock.model import KeptPin, LockedPackage, Provided, Replaced, State
 from render.moves import Consent, Strategy

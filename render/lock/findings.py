@@ -1,10 +1,10 @@
 """A parsed document, read field by field; every problem knows its place, and all are reported at once."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
 
 from render.documents import Place, find_lines, type_name
 from render.errors import InvalidInput, RenderError
+from render.hints import Any, TypeVar
 from render.limits import Limits
 from render.texts import first_lines
 from render.values import dataclass, field

@@ -1,9 +1,9 @@
 """Lock → text: two documents, one block per package, one item per line, the same bytes every time."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from render.errors import RenderError
+from render.hints import Any
 from render.lock.model import (
     FORMAT_REVISION,
     FORMAT_VERSION,

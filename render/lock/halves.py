@@ -1,9 +1,9 @@
 """The two documents of a lock, each read by itself."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
 
 from render.constraints import parse_constraint
+from render.hints import Any, TypeVar
 from render.limits import LimitExceeded
 from render.lock.details import (
     read_deactivated,

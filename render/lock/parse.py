@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from render import __version__
 from render.documents import InvalidDocument, Place, lock_rules, parse_documents
 from render.errors import InvalidInput, RenderError
+from render.hints import Any
 from render.limits import Limits
 from render.lock.findings import DoubledLock, Findings, InvalidLock
 from render.lock.halves import DetailsEntry, E, Halves, LockEntry, read_halves

@@ -1,7 +1,6 @@
 """Which locked packages answer a dependency: the one it names, what replaced that, or what another folder provides."""
 
-from typing import TypeAlias
-
+from render.hints import TypeAlias
 from render.lock.model import Lock, LockedDependency, LockedPackage, Provided, named_source
 from render.references import Source
 

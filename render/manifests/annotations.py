@@ -1,7 +1,8 @@
 """Annotations that tell Argo CD how to apply an object; what its author wrote always stays."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+
+from render.hints import Any
 
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"

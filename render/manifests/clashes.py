@@ -1,9 +1,9 @@
 """What the rendered set must not be: empty, or with two objects in one place."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from render.errors import InvalidInput, RenderError
+from render.hints import Any
 from render.lock.model import LockedPackage
 from render.manifests.identities import Identity, identify
 

@@ -5,8 +5,8 @@ into the tag does not fit that any more.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
 
+from render.hints import Any, TypeAlias
 from render.manifests.pins import IMAGE_CONFIG, Pin, image_config
 
 _PURPOSES = ("registry", "runtime", "verification")

@@ -1,8 +1,8 @@
 """What keeps a package from being deleted only because its manifest is gone."""
 
 from collections.abc import Mapping
-from typing import Any
 
+from render.hints import Any
 from render.manifests.annotations import SYNC_OPTIONS, add_options
 
 # Prune=confirm would hold back everything else that is synced with it.

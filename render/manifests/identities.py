@@ -1,7 +1,8 @@
 """What makes an object the one it is in a cluster."""
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+
+from render.hints import Any, TypeAlias
 
 PACKAGE_GROUP = "pkg.crossplane.io"
 

@@ -1,8 +1,8 @@
 """Lock and inputs → all objects that are applied, in their order; no network, no git, no clock."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
 
+from render.hints import TYPE_CHECKING, Any, TypeAlias
 from render.lock.model import Lock, LockedPackage
 from render.manifests.clashes import FOLDER, LOCK, check_identities, check_packages
 from render.manifests.companions import render_companions

@@ -42,7 +42,7 @@ class OverlayFailed(RenderError):
         # Alone the overlay has nothing to patch, so building it alone would tell nothing.
         steps = _TRY_IT if isinstance(error, KustomizeFailed) else error.next
         super().__init__(error.what.replace(str(copy), str(overlay)), why=error.why, next=steps)
-        self.exit_code = error.exit_code  # type: ignore[misc]  # an instance's own
+        self.exit_code = error.exit_code
 
 
 def apply_overlay(

@@ -1,9 +1,9 @@
 """LockedPackage → the Provider, Configuration or Function that installs it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from render.errors import InvalidInput
+from render.hints import Any
 from render.lock.format import PACKAGE_API
 from render.lock.model import LockedPackage
 from render.manifests.annotations import set_wave

@@ -1,9 +1,9 @@
 """The folder's own objects: passed through as they are, with what Argo CD needs to apply them beside packages."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
 
 from render.errors import InvalidInput
+from render.hints import Any
 from render.manifests.annotations import annotate
 from render.manifests.identities import PACKAGE_GROUP, group_of
 from render.manifests.waves import EARLY

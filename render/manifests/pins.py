@@ -1,10 +1,10 @@
 """ImageConfigs that lead every locked tag to the bytes it was locked with."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from render.digests import sha256_hex
 from render.errors import InvalidInput
+from render.hints import Any
 from render.lock.model import LockedPackage, pin_places
 from render.manifests.annotations import SYNC_WAVE
 from render.manifests.locations import Locations

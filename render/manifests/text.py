@@ -1,8 +1,8 @@
 """Objects → text: YAML documents that every reader splits alike, or one JSON list."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from render.hints import Any
 from render.yaml_text import format_document
 
 
