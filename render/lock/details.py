@@ -1,11 +1,11 @@
 """What LockDetails says of each package: what Crossplane's own Lock has no place for."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from render.constraints import parse_constraint
-from render.hints import TypeVar
+from render.hints import Any, TypeVar
 from render.lock.findings import Node, describe
 from render.lock.model import KeptPin, LockedPackage, Provided, Replaced, State
 from render.moves import Consent, Strategy
@@ -97,10 +97,10 @@ def read_provided(node: Node) -> Provided:
         digest=_read_digest(node),
         kind=read_kind(node),
         object_name=_read_object(node),
-        tag=_read_tag(node, node.optional("tag")),
+        tag=_read_tag(node, "tag"),
         detached=node.flag("detached"),
-        installed_as=_optional_source(node, "installedAs", node.optional("installedAs")),
-        replaces=tuple(_read_sources(node, "replaces")),
+        installed_as=_read_source(node, "installedAs"),
+        replaces=_read_sources(node, "replaces"),
     )
     _check_version(node, package)
     return package
@@ -123,35 +123,10 @@ def _read_folder(node: Node) -> str:
 
 
 def _read_package(node: Node, source: Source, kind: Kind, version: str, state: State) -> LockedPackage:
-    objects_digest, crossplane = node.optional("objectsDigest"), node.optional("crossplane")
-    node.parsed("objectsDigest", parse_digest, objects_digest)
-    node.parsed("crossplane", parse_constraint, crossplane)
-    return LockedPackage(
-        source=source,
-        version=version,
-        digest=_read_digest(node),
-        kind=kind,
-        object_name=_read_object(node),
-        required_by=tuple(sorted(map(str, _read_sources(node, "requiredBy")))),
-        root=node.optional("root"),
-        tag=_read_tag(node, node.optional("tag")),
-        objects=_read_counts(node, "objects"),
-        objects_digest=objects_digest or "",
-        groups=tuple(node.texts("groups")),
-        family=node.optional("family"),
-        crossplane=crossplane,
-        detached=tuple(node.texts("detached")),
-        fields=node.mapping("fields"),
-        overrides=node.mapping("overrides"),
-        kept_pins=tuple(_read_pin(pin) for pin in node.nodes("keptPins", required=False)),
-        state=state,
-        released=node.flag("released"),
-        replaces=tuple(_read_replaced(entry) for entry in node.nodes("replaces", required=False)),
-        replaced_by=tuple(_read_sources(node, "replacedBy")),
-        installed_as=_optional_source(node, "installedAs", node.optional("installedAs")),
-        stale_entry=_read_stale_entry(node),
-        unclaimed=_read_counts(node, "unclaimed"),
-    )
+    # Most packages have few of these.
+    more = {name: read(node, key) for key, (name, read) in _OPTIONAL.items() if node.get(key) is not None}
+    digest, object_name = _read_digest(node), _read_object(node)
+    return LockedPackage(source, version, digest, kind, object_name, state=state, **more)
 
 
 def _read_digest(node: Node) -> Digest:
@@ -165,10 +140,32 @@ def _read_object(node: Node) -> str:
     return name or ""
 
 
-def _read_tag(node: Node, tag: str | None) -> str | None:
+def _read_tag(node: Node, key: str) -> str | None:
+    return _checked_tag(node, node.optional(key))
+
+
+def _checked_tag(node: Node, tag: str | None) -> str | None:
     if tag is not None and not is_tag(tag):
         node.complain(f"expected a tag, found {describe(tag)}", "tag")
     return tag
+
+
+def _read_objects_digest(node: Node, key: str) -> str:
+    return node.parsed(key, parse_digest, node.optional(key)) or ""
+
+
+def _read_constraint(node: Node, key: str) -> str | None:
+    text = node.optional(key)
+    node.parsed(key, parse_constraint, text)
+    return text
+
+
+def _read_texts(node: Node, key: str) -> tuple[str, ...]:
+    return tuple(node.texts(key))
+
+
+def _read_required_by(node: Node, key: str) -> tuple[str, ...]:
+    return tuple(sorted(map(str, _read_sources(node, key))))
 
 
 def _read_counts(node: Node, key: str) -> dict[str, int]:
@@ -179,14 +176,22 @@ def _read_counts(node: Node, key: str) -> dict[str, int]:
     return counts
 
 
+def _read_pins(node: Node, key: str) -> tuple[KeptPin, ...]:
+    return tuple([_read_pin(pin) for pin in node.nodes(key)])
+
+
 def _read_pin(node: Node) -> KeptPin:
     node.allow(_PIN_FIELDS)
     return KeptPin(
-        _read_tag(node, node.text("tag")) or "",
+        _checked_tag(node, node.text("tag")) or "",
         _read_digest(node),
-        _optional_source(node, "source", node.optional("source")),
-        _optional_source(node, "installedAs", node.optional("installedAs")),
+        _read_source(node, "source"),
+        _read_source(node, "installedAs"),
     )
+
+
+def _read_all_replaced(node: Node, key: str) -> tuple[Replaced, ...]:
+    return tuple([_read_replaced(entry) for entry in node.nodes(key)])
 
 
 def _read_replaced(node: Node) -> Replaced:
@@ -195,19 +200,21 @@ def _read_replaced(node: Node) -> Replaced:
     return Replaced(read_source(node), strategy or Strategy.PLAIN, consent or Consent.MOVES)
 
 
-def _read_stale_entry(node: Node) -> tuple[str, ...]:
+def _read_stale_entry(node: Node, key: str) -> tuple[str, ...]:
     """Read what an entry names: dependencies, as their package writes them."""
-    names = node.texts("staleEntry")
+    names = node.texts(key)
     for i, text in enumerate(names):
-        node.parsed("staleEntry", parse_dependency_source, text, i)
+        node.parsed(key, parse_dependency_source, text, i)
     return tuple(names)
 
 
-def _read_sources(node: Node, key: str) -> Iterator[Source]:
-    for i, text in enumerate(node.texts(key)):
-        source = _optional_source(node, key, text, i)
-        if source is not None:
-            yield source
+def _read_sources(node: Node, key: str) -> tuple[Source, ...]:
+    found = [_optional_source(node, key, text, i) for i, text in enumerate(node.texts(key))]
+    return tuple([source for source in found if source is not None])
+
+
+def _read_source(node: Node, key: str) -> Source | None:
+    return _optional_source(node, key, node.optional(key))
 
 
 def _optional_source(node: Node, key: str, text: str | None, *way: int) -> Source | None:
@@ -224,3 +231,26 @@ def _word(node: Node, key: str, words: type[W]) -> W | None:
     except ValueError:
         node.complain(f"expected {' or '.join(words)}, found {describe(text)}", key)
         return None
+
+
+# The fields that a package need not have: where each is kept, and what reads it.
+_OPTIONAL: Mapping[str, tuple[str, Callable[[Node, str], Any]]] = {
+    "requiredBy": ("required_by", _read_required_by),
+    "root": ("root", Node.optional),
+    "tag": ("tag", _read_tag),
+    "objects": ("objects", _read_counts),
+    "objectsDigest": ("objects_digest", _read_objects_digest),
+    "groups": ("groups", _read_texts),
+    "family": ("family", Node.optional),
+    "crossplane": ("crossplane", _read_constraint),
+    "detached": ("detached", _read_texts),
+    "fields": ("fields", Node.mapping),
+    "overrides": ("overrides", Node.mapping),
+    "keptPins": ("kept_pins", _read_pins),
+    "released": ("released", Node.flag),
+    "replaces": ("replaces", _read_all_replaced),
+    "replacedBy": ("replaced_by", _read_sources),
+    "installedAs": ("installed_as", _read_source),
+    "staleEntry": ("stale_entry", _read_stale_entry),
+    "unclaimed": ("unclaimed", _read_counts),
+}
