@@ -48,8 +48,7 @@ _LATER: dict[str, Any] = {
 
 def parse_plain(text: str, *, depth: int, nodes: int) -> list[Any] | None:
     """Return the documents of a text, exactly as a full parser would; or nothing, whenever that is uncertain."""
-    # Not printable are tabs, carriage returns, whatever else ends a line to some reader, and what YAML forbids.
-    if not text.replace("\n", "").isprintable() or (text.count("\n") + 1) * _NODES_PER_LINE > nodes:
+    if (text.count("\n") + 1) * _NODES_PER_LINE > nodes:
         return None
     try:
         return _Reader(text, depth).read()
@@ -179,7 +178,7 @@ class _Reader:
         end = first
         while end < len(lines) and (lines[end].startswith(" " * width) or not lines[end].strip(" ")):
             end += 1
-        if any(line and not line.strip(" ") for line in lines[first:end]):
+        if any(line and not (line.strip(" ") and line.isprintable()) for line in lines[first:end]):
             raise _Doubt
         self._next = end
         body = "\n".join([line[width:] for line in lines[first:end]]).rstrip("\n")
@@ -189,6 +188,9 @@ class _Reader:
 @lru_cache(maxsize=8_192)
 def _read_line(line: str) -> _Line | None:
     """Return what a line says wherever it stands, if anything; lines recur, in one lock and in the next."""
+    # Not printable are tabs, carriage returns, whatever else ends a line to some reader, and what YAML forbids.
+    if not line.isprintable():
+        raise _Doubt
     text = line.lstrip(" ")
     if not text or text[0] == "#":
         return None
