@@ -30,8 +30,10 @@ class Rewrites:
 
     def find(self, text: str) -> Rewrite | None:
         """Return the rewrite with the longest prefix that fits."""
-        prefixes = (text[:length] for length in self._lengths)
-        return next((self._by_prefix[prefix] for prefix in prefixes if prefix in self._by_prefix), None)
+        for length in self._lengths:
+            if text[:length] in self._by_prefix:
+                return self._by_prefix[text[:length]]
+        return None
 
     def exact(self, text: str) -> Rewrite | None:
         """Return the rewrite whose prefix is all of a reference."""

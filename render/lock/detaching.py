@@ -1,7 +1,8 @@
 """Which packages Crossplane must not check itself, and why: where its check would fail although ours holds."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from render.hints import TypeAlias
 from render.lock.model import Lock, LockedDependency, LockedPackage, spec_of
 from render.lock.serving import Serving, Target
 from render.names import object_name
@@ -10,6 +11,9 @@ from render.references import Source, is_digest
 EVERYTHING = "detach is set to all"
 _OWN_WISH = "its manifest says skipDependencyResolution"
 
+# The dependencies of a package, each with what answers it.
+_Needs: TypeAlias = Sequence[tuple[LockedDependency, Sequence[Target]]]
+
 
 def find_reasons(lock: Lock, known: Mapping[Source, Iterable[str]]) -> dict[Source, tuple[str, ...]]:
     """Return why active packages are detached, closed upwards: who depends on a detached one is detached as well.
@@ -17,14 +21,18 @@ def find_reasons(lock: Lock, known: Mapping[Source, Iterable[str]]) -> dict[Sour
     `known` are reasons that a lock does not show by itself.
     """
     serving, packages = Serving(lock), lock.packages
-    needs = {source: list(_needs(package, serving)) for source, package in packages.items()}
+    needs = {source: _needs(package, serving) for source, package in packages.items()}
     reasons = {
-        source: {*_own_reasons(package, serving), *_mismatches(needs[source]), *known.get(source, ())}
+        source: {
+            *_own_reasons(package, needs[source], serving),
+            *_mismatches(needs[source]),
+            *known.get(source, ()),
+        }
         for source, package in packages.items()
     }
     dependants: dict[Source, list[Source]] = {source: [] for source in packages}
     for source, found in needs.items():
-        for _, target in found:
+        for target in (target for _, targets in found for target in targets):
             if target.source in dependants:
                 dependants[target.source].append(source)
     waiting = [source for source in packages if reasons[source]]
@@ -47,25 +55,24 @@ def check_detaching(lock: Lock) -> list[str]:
     ]
 
 
-def _needs(package: LockedPackage, serving: Serving) -> Iterator[tuple[LockedDependency, Target]]:
-    for dependency in package.dependencies:
-        # What is missing makes a lock stale, which is found elsewhere.
-        for target in serving.targets(package.source, dependency):
-            yield dependency, target
+def _needs(package: LockedPackage, serving: Serving) -> _Needs:
+    # What is missing makes a lock stale, which is found elsewhere.
+    return [(dependency, serving.targets(package.source, dependency)) for dependency in package.dependencies]
 
 
-def _own_reasons(package: LockedPackage, serving: Serving) -> Iterator[str]:
+def _own_reasons(package: LockedPackage, needs: _Needs, serving: Serving) -> Iterator[str]:
     if spec_of(package.fields).get("skipDependencyResolution") is True:
         yield _OWN_WISH
-    for dependency in package.dependencies:
+    for dependency in (dependency for dependency, targets in needs if not targets):
         # Crossplane would install what was replaced; and what names itself stops everything, as a circle.
         if serving.serves_itself(package.source, dependency):
             yield f"it needs {dependency.package}, whose place it has taken"
 
 
-def _mismatches(needs: Iterable[tuple[LockedDependency, Target]]) -> Iterator[str]:
-    for dependency, target in needs:
-        yield from _mismatch(dependency, target)
+def _mismatches(needs: _Needs) -> Iterator[str]:
+    for dependency, targets in needs:
+        for target in targets:
+            yield from _mismatch(dependency, target)
 
 
 def _mismatch(dependency: LockedDependency, target: Target) -> Iterator[str]:
