@@ -1,6 +1,7 @@
 """Whether a lock holds together: everything that is needed is there, and suits everyone who needs it."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 
 from render.constraints import parse_constraint
@@ -45,7 +46,6 @@ class _Graph:
     serving: Serving
     dependants: dict[Source, set[str]] = field(default_factory=dict)
     needs: dict[Source, list[Source]] = field(default_factory=dict)
-    versions: dict[Source, Version | None] = field(default_factory=dict)
 
     def walk(self) -> Iterator[str]:
         """Follow every dependency; yield those that are not met."""
@@ -65,19 +65,24 @@ class _Graph:
             if found.source in self.lock.packages:
                 self.needs[package.source].append(found.source)
                 self.dependants[found.source].add(str(package.source))
-            if not self._accepts(dependency.constraints, found):
+            if not _accepts(dependency.constraints, found):
                 named = self.serving.source(package.source, dependency)
                 served = "" if found.source == named else f", served by {found.source}"
                 yield f"{_named(package)} accepts {dependency.constraints} of {named}{served}; {_there(found)}"
 
-    def _accepts(self, text: str, found: Target) -> bool:
-        constraint = parse_constraint(text)
-        if constraint.digest is not None:
-            return found.digest == constraint.digest
-        if found.source not in self.versions:
-            self.versions[found.source] = installed_version(found)
-        version = self.versions[found.source]
-        return version is not None and constraint.accepts(version)
+
+def _accepts(text: str, found: Target) -> bool:
+    digest = parse_constraint(text).digest
+    return _suits(text, found.version_tag or "") if digest is None else found.digest == digest
+
+
+@lru_cache(maxsize=8_192)
+def _suits(constraint: str, tag: str) -> bool:
+    # The locks of several folders say the same of the packages that they have in common.
+    try:
+        return parse_constraint(constraint).accepts(parse_version(tag))
+    except InvalidVersion:
+        return False
 
 
 def _check_required_by(package: LockedPackage, dependants: set[str]) -> Iterator[str]:
