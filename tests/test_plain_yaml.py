@@ -141,6 +141,8 @@ LEFT = [
         "a:\tb\n",
         "a: b\r\n",
         "\ta: b\n",
+        "# a\tb\n",
+        "a: |\n  b\tc\n",
         "a: b\x85c: d\n",
         "a: b\u2028\n",
         "a: \ufeffb\n",
@@ -161,6 +163,15 @@ LEFT = [
 @pytest.mark.parametrize("text", LEFT)
 def test_what_is_not_plain_is_left_to_a_parser(text: str) -> None:
     assert read(text) is None
+
+
+def test_a_line_that_recurs_makes_a_value_of_its_own_each_time() -> None:
+    text = "- a: {}\n- a: {}\n- a: []\n- a: []\n"
+
+    found, again = read(text), read(text)
+
+    assert found == again == [[{"a": {}}, {"a": {}}, {"a": []}, {"a": []}]]
+    assert len({id(entry["a"]) for documents in (found, again) for entry in documents[0]}) == 8
 
 
 def test_a_document_may_be_as_deep_as_the_limit_and_no_deeper() -> None:
