@@ -173,8 +173,7 @@ def push_change(
         stuck = stuck + 1 if there in (None, tip) else 0
         # A lock file that a killed git left on the server stays, so a race is believed only so often.
         if stuck and (not answer.race or stuck >= repository.limits.push_attempts):
-            # In a temporary repository, the name of a remote is nothing to anybody.
-            raise PushRefused(repository.name or remote.name, remote.branch, answer.why)
+            raise PushRefused(repository, remote, answer.why)
         tip = there or tip
         _refuse_changes(repository, change, remote.branch, start, tip, blobs)
     raise LostRace(remote.branch, limit, repository.limits)

@@ -46,9 +46,11 @@ class Remote(NamedTuple):
 class PushRefused(RenderError):
     """A server that does not take a commit, although nobody was faster."""
 
-    def __init__(self, server: str, branch: str, why: Sequence[str]) -> None:
+    def __init__(self, repository: Repository, remote: Remote, why: Sequence[str]) -> None:
+        # In a temporary repository, the name of a remote is nothing to anybody.
+        server = repository.name or remote.name
         super().__init__(
-            f"{server} refuses what is pushed to branch {branch}",
+            f"{server} refuses what is pushed to branch {remote.branch}",
             why=why,
             next=f"see what {server} asks of those who push there, or push to another branch",
         )
@@ -128,7 +130,7 @@ def push_commit(repository: Repository, remote: Remote, commit: str, *, hooks: b
     why = tuple(map(repository.without_secrets, [*reasons, *shown_lines("\n".join(told))]))
     if _MOVED.search(output):
         # A remote may have several URLs to push to. Found there later, it would look like somebody else's.
-        raise PushRefused(remote, ("one of its URLs has taken it, another one has not", *why))
+        raise PushRefused(repository, remote, ("one of its URLs has taken it, another one has not", *why))
     return PushAnswer(taken=False, why=why, race=any(map(_RACE.search, reasons)))
 
 
