@@ -26,7 +26,7 @@ test: $(VENV)/ready tools ## Everything that has to hold: style, types, tests wi
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 # Most of the time these tests wait for servers, so there are more of them at once than cores.
 e2e: servers ## The same with real servers, which are built the first time: needs Go.

@@ -8,7 +8,8 @@ from typing import TypeVar
 # Far more than anything here takes on a busy machine; Crossplane needs minutes to delete some definitions (measured).
 SECONDS = 600.0
 
-_PAUSE = 0.1
+# Whoever asks more often slows down what is waited for.
+_PAUSE = 0.3
 # What is looked at while anybody waits for anything.
 _MINDED: list[Callable[[], None]] = []
 
