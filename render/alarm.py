@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from collections.abc import Callable
 
 from render.errors import RenderError
 from render.hints import TYPE_CHECKING, NoReturn
@@ -47,23 +48,40 @@ class Ending(BaseException):
         self.error = error
 
 
-def set_alarm(seconds: float, output: Output) -> None:
-    """Have the call ended from inside, while there is still somebody to tell why."""
+def run_in_time(act: Callable[[], None], seconds: float, output: Output) -> None:
+    """Do something, and have it ended from inside while there is still somebody to tell why."""
+    try:
+        _set_alarm(seconds, output)
+        _run(act)
+        _stop_alarm()
+    except Ending as ending:
+        remove_scratch_folders()
+        _stop_alarm()
+        raise ending.error from None
+
+
+def _run(act: Callable[[], None]) -> None:
+    try:
+        act()
+    except Exception:
+        # Whoever has an error to tell is not ended by another one.
+        _stop_alarm()
+        if _put_off:
+            # What has failed since then failed because of that.
+            raise Ending(_put_off[0]) from None
+        raise
+
+
+def _set_alarm(seconds: float, output: Output) -> None:
     signal.signal(signal.SIGALRM, lambda _, frame: _end(OutOfTime(seconds), output, frame))
     signal.signal(signal.SIGTERM, lambda _, frame: _end(Stopped(), output, frame))
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def stop_alarm() -> None:
+def _stop_alarm() -> None:
     """Let the call end as it likes."""
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def refuse_to_go_on() -> None:
-    """End the call if it was to be ended a moment ago: whatever has failed since then failed because of that."""
-    if _put_off:
-        raise Ending(_put_off[0])
 
 
 def _end(error: RenderError, output: Output, frame: "FrameType | None", moments: int = _MOMENTS) -> None:

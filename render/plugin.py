@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from render.alarm import Ending, refuse_to_go_on, set_alarm, stop_alarm
+from render.alarm import run_in_time
 from render.deadline import Deadline, parse_seconds
 from render.errors import Differs, InvalidInput, RenderError
 from render.files import LOCK_FILE
@@ -16,7 +16,6 @@ from render.manifests.text import format_yaml
 from render.output import Output
 from render.parameters import announce, apply_parameters, read_parameters
 from render.rendering import render_lock
-from render.scratch import remove_scratch_folders
 from render.settings import Settings
 
 POLICIES = ("frozen", "resolve", "commit")
@@ -57,20 +56,7 @@ def run_plugin(arguments: Sequence[str], environ: Mapping[str, str], output: Out
             notes = _Notes()
             # Whoever waits for a registry or for git gives up a little earlier, and says for whom it waited.
             deadline = Deadline(seconds - min(_EARLIER, seconds / 2))
-            try:
-                set_alarm(seconds, output)
-                try:
-                    output.result(_generate(policy, environ, deadline, notes))
-                except Exception:
-                    # Whoever has an error to tell is not ended by another one.
-                    stop_alarm()
-                    refuse_to_go_on()
-                    raise
-                stop_alarm()
-            except Ending as ending:
-                remove_scratch_folders()
-                stop_alarm()
-                raise ending.error from None
+            run_in_time(lambda: output.result(_generate(policy, environ, deadline, notes)), seconds, output)
             # For the log of the sidecar.
             output.repeat(notes.lines)
         case ["parameters"]:

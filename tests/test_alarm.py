@@ -8,7 +8,8 @@ SECONDS = 60
 
 BEGIN = """\
 import os, signal, subprocess, sys, time
-from render.alarm import Ending, set_alarm
+from render.alarm import Ending, run_in_time
+from render.errors import RenderError
 from render.output import Output
 
 started = []
@@ -20,6 +21,12 @@ def before_each_start(act):
         start(self, *rest)
         started.append(self)
     subprocess.Popen._execute_child = execute
+
+def run(act):
+    try:
+        run_in_time(act, 600, Output())
+    except RenderError as error:
+        print(error.what)
 """
 
 
@@ -32,44 +39,41 @@ def call(script: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_program_that_is_being_started_at_that_moment_can_still_be_asked_to_stop() -> None:
     done = call("""
-set_alarm(600, Output())
 before_each_start(lambda: os.kill(os.getpid(), signal.SIGTERM))
-try:
+def act():
     subprocess.Popen(["sh", "-c", "kill -TERM $$; echo deaf"], stdout=subprocess.PIPE)
     time.sleep(600)
-except Ending:
-    print(started[0].communicate()[0], started[0].returncode)
+run(act)
+print(started[0].communicate()[0], started[0].returncode)
 """)
 
-    assert done.stdout == "b'' -15\n"
+    assert done.stdout == "stopped before the manifests were ready\nb'' -15\n"
 
 
 def test_what_fails_while_the_end_is_put_off_is_not_the_reason() -> None:
     done = call("""
-from render.alarm import refuse_to_go_on
-set_alarm(600, Output())
 before_each_start(lambda: (os.kill(os.getpid(), signal.SIGTERM), 1 / 0))
-try:
-    subprocess.Popen(["true"])
-except ZeroDivisionError:
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    try:
-        refuse_to_go_on()
-    except Ending as ending:
-        print(ending.error.what)
+run(lambda: subprocess.Popen(["true"]))
 """)
 
     assert done.stdout == "stopped before the manifests were ready\n"
 
 
+def test_what_fails_before_is_told_and_ended_by_nobody() -> None:
+    done = call("""
+def act():
+    raise RenderError("it failed")
+run(act)
+print(signal.getitimer(signal.ITIMER_REAL)[0], signal.getsignal(signal.SIGTERM).name)
+""")
+
+    assert done.stdout == "it failed\n0.0 SIG_DFL\n"
+
+
 def test_a_program_that_cannot_be_started_does_not_keep_a_call_alive() -> None:
     done = call("""
-set_alarm(600, Output())
 before_each_start(lambda: (os.kill(os.getpid(), signal.SIGALRM), time.sleep(600)))
-try:
-    subprocess.Popen(["true"])
-except Ending as ending:
-    print(ending.error.what)
+run(lambda: subprocess.Popen(["true"]))
 """)
 
     assert done.stdout == "no manifests after 600 seconds\n"
@@ -79,17 +83,18 @@ def test_who_cannot_even_be_told_so_is_ended_all_the_same(tmp_path: Path) -> Non
     done = call(f"""
 from render.scratch import scratch_folder
 os.environ["TMPDIR"] = {str(tmp_path)!r}
-set_alarm(600, Output())
 os.close(2)
-with scratch_folder("a test"):
-    try:
-        os.kill(os.getpid(), signal.SIGALRM)
-    except Ending:
-        print("ending", flush=True)
-    try:
-        time.sleep(600)
-    except BaseException:
-        print("alive", flush=True)
+def act():
+    with scratch_folder("a test"):
+        try:
+            os.kill(os.getpid(), signal.SIGALRM)
+        except Ending:
+            print("ending", flush=True)
+        try:
+            time.sleep(600)
+        except BaseException:
+            print("alive", flush=True)
+run(act)
 """)
 
     assert (done.returncode, done.stdout) == (1, "ending\n")
