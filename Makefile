@@ -10,8 +10,9 @@ IS_NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 TOOLS := docker-registry git kubectl:kubernetes-client lua5.1 openssl skopeo
 # And those that only the end-to-end tests run.
 E2E_TOOLS := etcd:etcd-server redis-server
-# All of those tests, or with SHORT=1 the ones that tell most in a few minutes; the longest first.
-E2E := $(patsubst %,tests/e2e/test_%.py,soak moves sync)
+# All of those tests, or with SHORT=1 the ones that tell most in a few minutes; the longest first. Whoever gets a file
+# with a single test is given the next file as well, and that would wait for it: nobody is done in a moment.
+E2E := $(patsubst %,tests/e2e/test_%.py,soak moves sync nobody)
 E2E += $(filter-out $(E2E),$(sort $(wildcard tests/e2e/test_*.py)))
 ifeq ($(SHORT),1)
 E2E := $(patsubst %,tests/e2e/test_%.py,moves sync closure cmp_server repo_server repo_server_errors moved_tag)
