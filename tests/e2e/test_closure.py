@@ -13,8 +13,9 @@ from rig.live.closure import (
     settle_locked,
 )
 from rig.live.history import History
-from rig.live.kinds import REVISIONS
+from rig.live.kinds import APPLICATIONS, REVISIONS
 from rig.live.locked import attached_entries, locked_digests
+from rig.live.operations import operation_states
 from rig.live.platform import LiveCluster, Platform
 from rig.live.snapshots import WELL
 from rig.live.team import Team
@@ -27,10 +28,10 @@ def test_one_sync_installs_what_is_locked_and_nothing_else(
     with real_closure(tmp_path) as closure:
         with platform.cluster("locked") as cluster:
             team = lock_closure(cluster, closure)
-            seconds, revisions = settle_and_watch(cluster, team)
+            seconds, seen = settle_and_watch(cluster, team)
 
-            see_that_one_sync_did_it(team)
-            see_that_it_is_what_was_locked(cluster, team, revisions)
+            see_that_one_sync_did_it(team, seen)
+            see_that_it_is_what_was_locked(cluster, team, seen)
         sources = locked_sources(team.folder)
         with platform.cluster("alone") as cluster:
             seconds_alone = settle_alone(cluster, closure, sources)
@@ -40,29 +41,31 @@ def test_one_sync_installs_what_is_locked_and_nothing_else(
     record_property("measured", format_comparison(len(sources), seconds, seconds_alone))
 
 
-def settle_and_watch(cluster: LiveCluster, team: Team) -> tuple[float, list[str]]:
-    """Push; return how long it took until everything ran, and every revision that there ever was."""
-    with History(cluster.client, *REVISIONS) as seen:
+def settle_and_watch(cluster: LiveCluster, team: Team) -> tuple[float, History]:
+    """Push; return how long it took until everything ran, and all that happened."""
+    with History(cluster.client, APPLICATIONS, *REVISIONS) as seen:
         seconds = settle_locked(cluster, team)
         team.application.wait_synced(pushed(team))
-    return seconds, sorted(value["metadata"]["name"] for event, value in seen.events if event == "ADDED")
+    return seconds, seen
 
 
-def see_that_one_sync_did_it(team: Team) -> None:
+def see_that_one_sync_did_it(team: Team, seen: History) -> None:
     status = team.application.get()["status"]
     last = status["operationState"]
-    assert (last["phase"], last.get("retryCount", 0)) == ("Succeeded", 0)
+    told = [state.get("message") for state in operation_states(team.application.name, seen.events)]
+    assert (last["phase"], last.get("retryCount", 0)) == ("Succeeded", 0), told
     assert (status["sync"]["status"], status["health"]["status"]) == ("Synced", "Healthy")
     assert [sync["revision"] for sync in status["history"]] == [pushed(team)]
 
 
-def see_that_it_is_what_was_locked(cluster: LiveCluster, team: Team, ever: list[str]) -> None:
+def see_that_it_is_what_was_locked(cluster: LiveCluster, team: Team, seen: History) -> None:
+    ever = [value for event, value in seen.events if event == "ADDED" and value["kind"].endswith("Revision")]
     digests, packages, revisions = locked_digests(team.folder), cluster.packages(), cluster.revisions()
     assert packages.keys() == digests.keys()
     for name, package in packages.items():
         assert conditions_of(package) == WELL
         assert package["status"]["resolvedPackage"].endswith(f"@{digests[name]}")
-    assert sorted(revisions) == ever
+    assert sorted(revisions) == sorted(value["metadata"]["name"] for value in ever)
     assert sorted(package_of(value) for value in revisions.values()) == sorted(digests)
     for revision in revisions.values():
         digest = digests[package_of(revision)]
