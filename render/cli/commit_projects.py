@@ -9,7 +9,7 @@ from render.files import LOCK_FILE
 from render.git.repository import Repository
 from render.git.revisions import read_file
 from render.git.uncommitted import find_uncommitted
-from render.inputs.folders import list_yaml_files, reads_elsewhere
+from render.inputs.folders import is_linked, list_yaml_files, reads_elsewhere
 from render.limits import Limits
 from render.lock.model import Lock
 from render.lock.parse import parse_lock
@@ -32,7 +32,8 @@ class Project:
 
     def reads_everything(self, repository: Repository) -> bool:
         """Tell whether it may have been made from anything in the repository."""
-        return reads_elsewhere(self.folder, repository.limits)
+        linked = (is_linked(self.folder, Path(used)) for used in self._used())
+        return reads_elsewhere(self.folder, repository.limits) or any(linked)
 
     def compare(self, repository: Repository, start: str | None) -> LockChange | None:
         """Return what the lock changes on top of a commit, if anything."""
@@ -49,11 +50,14 @@ class Project:
     def inputs(self, repository: Repository) -> Iterator[str]:
         """Yield the folders that the lock was made from, by their paths from the root: this one and those it uses."""
         yield self.prefix
-        for used in sorted({provided.folder for provided in self.lock.provided.values()}):
+        for used in self._used():
             path = (self.folder / used).resolve()
             if path.is_relative_to(repository.root):
                 inside = path.relative_to(repository.root).as_posix()
                 yield "" if inside == "." else f"{inside}/"
+
+    def _used(self) -> list[str]:
+        return sorted({provided.folder for provided in self.lock.provided.values()})
 
 
 def make_project(folder: Path, prefix: str, data: bytes, limits: Limits) -> Project:

@@ -40,6 +40,11 @@ def reads_elsewhere(folder: Path, limits: Limits) -> bool:
     return bool(list_kustomizations(folder)) or any(path.is_symlink() for path in links)
 
 
+def is_linked(folder: Path, other: Path) -> bool:
+    """Tell whether a link is on the way from one folder to another: it may lead elsewhere, while both stay as they are."""
+    return os.path.normpath(folder.resolve() / other) != str((folder / other).resolve())
+
+
 def is_folder(path: Path) -> bool:
     """Tell whether there is a folder; what may not be looked at is none."""
     try:

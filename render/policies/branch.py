@@ -1,6 +1,5 @@
 """The branch that an Application follows: fetched from its server, checked out, and read as it is there."""
 
-import posixpath
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from render.git.repository import Repository
 from render.git.revisions import resolve_commit
 from render.git.sizes import require_small
 from render.git.temporary import REMOTE, open_server
-from render.inputs.folders import reads_elsewhere
+from render.inputs.folders import is_linked, reads_elsewhere
 from render.inputs.projects import Inputs, read_inputs
 from render.limits import Limits, setting
 from render.lock.cluster import Member, read_members
@@ -96,14 +95,10 @@ def find_reads(branch: Branch, inputs: Inputs) -> Reads:
     names = [path.relative_to(branch.root).as_posix() for path in members]
     folders = frozenset("" if name == "." else f"{name}/" for name in names)
     elsewhere = (
-        _is_linked(path, member) or reads_elsewhere(path, branch.limits) for path, member in members.items()
+        is_linked(HERE, member.folder) or reads_elsewhere(path, branch.limits)
+        for path, member in members.items()
     )
     return Reads(folders, everything=any(elsewhere))
-
-
-def _is_linked(path: Path, member: Member) -> bool:
-    """Tell whether a link leads to a folder: it can lead elsewhere, while the folder stays as it is."""
-    return posixpath.normpath(Path.cwd() / member.folder) != str(path)
 
 
 def _find_branch(repository: Repository, request: Request) -> str:

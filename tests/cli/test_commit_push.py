@@ -801,3 +801,23 @@ def test_folders_that_are_used_count_as_inputs(
 
     assert code == 3
     assert subjects(server)[0] == "rival"
+
+
+def test_where_a_link_leads_to_a_used_folder_everything_counts_as_an_input(
+    server: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project(root, ONE, "platforms/old")
+    (root / "platform").symlink_to("platforms/old")
+    (root / SHOP).write_bytes(ONE)
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "-m", "platform")
+    git(root, "push", "--quiet")
+    using = lock([package("app v2.0.0", "base *")], {}, provided=[provided("base v1.0.0")])
+    (root / SHOP).write_text(format_lock(using))
+    # Such as the link itself, which then leads elsewhere.
+    let_in_between(monkeypatch, tmp_path, rival(server, tmp_path / "rival", "elsewhere/file"))
+
+    code = run(["commit", "--push", str(root / "shop")])
+
+    assert code == 3
+    assert subjects(server)[0] == "rival"
