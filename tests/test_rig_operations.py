@@ -3,9 +3,11 @@
 from typing import Any
 
 import pytest
-from rig.live.operations import operations_of
+from rig.live.operations import failures_of, operations_of
 
 HEAL: dict[str, Any] = {"resources": [{"kind": "ProviderRevision", "name": "old-1"}]}
+FAILED = "one or more objects failed to apply, reason:"
+RETRYING = ". Retrying attempt #1 at 12:00PM."
 PATCHED = "providerrevision.pkg.crossplane.io/old-1 serverside-applied"
 
 
@@ -102,3 +104,25 @@ def test_what_a_commit_is_applied_by_always_is() -> None:
     events = [revision("Inactive", "ADDED"), *operation(PATCHED)]
 
     assert operations_of("team", events) == ["c1"]
+
+
+@pytest.mark.parametrize(
+    ("phase", "message", "failed"),
+    [
+        ("Running", "waiting for healthy state of Provider/store", False),
+        ("Succeeded", "successfully synced (all tasks run)", False),
+        ("Running", f'{FAILED} providers.pkg.crossplane.io "a" already exists{RETRYING}', False),
+        ("Failed", f'{FAILED} providers.pkg.crossplane.io "a" already exists', False),
+        ("Failed", f'{FAILED} providers.x.io "a" already exists, functions.x.io "b" already exists', False),
+        ("Failed", f'{FAILED} providers.x.io "a" already exists, providers.x.io "b" is invalid', True),
+        ("Running", f'{FAILED} providers.pkg.crossplane.io "a" is invalid{RETRYING}', True),
+        ("Failed", "one or more synchronization tasks completed unsuccessfully", True),
+        ("Error", "failed to generate manifests", True),
+    ],
+)
+def test_an_operation_fails_unless_crossplane_only_was_quicker(
+    phase: str, message: str, failed: bool
+) -> None:
+    events = [told({"phase": phase, "message": message}, "12:00")]
+
+    assert failures_of("team", events) == [message] * failed

@@ -23,7 +23,7 @@ from rig.live.kinds import (
     RUNTIME_CONFIGS,
 )
 from rig.live.manifests import package_manifest
-from rig.live.operations import operation_states, operations_of
+from rig.live.operations import failures_of, operation_states, operations_of
 from rig.live.platform import LiveCluster, Platform
 from rig.live.snapshots import WELL
 from rig.live.team import Team
@@ -234,10 +234,12 @@ def test_what_nobody_asks_for_stays_until_it_is_retired_in_two_commits(told: Tol
 
 
 def test_no_operation_fails_while_a_provider_installs(told: Told) -> None:
-    states = [state for name in told.commits for state in operation_states(name, told.history.events)]
+    phases = [
+        state["phase"] for name in told.commits for state in operation_states(name, told.history.events)
+    ]
 
-    assert {state["phase"] for state in states} == {"Running", "Succeeded"}
-    assert not any(state.get("retryCount") for state in states)
+    assert phases.count("Running") >= len(told.commits)
+    assert [text for name in told.commits for text in failures_of(name, told.history.events)] == []
 
 
 def test_each_commit_that_changes_a_manifest_takes_one_operation(told: Told) -> None:
