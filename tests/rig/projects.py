@@ -38,21 +38,11 @@ class World:
         """Put a version into the registry: "app v1.0.0", and what it depends on; dependencies are published first."""
         name, version = package.split()
         self._kinds[name] = kind
-        dependencies = dependencies or {}
-        meta = {
-            "apiVersion": "meta.pkg.crossplane.io/v1",
-            "kind": kind,
-            "metadata": {
-                "name": name.rpartition("/")[2],
-                "annotations": {"version": version, **(annotations or {})},
-                "labels": {"pkg.crossplane.io/provider-family": family} if family else {},
-            },
-            "spec": {
-                "dependsOn": [self._dependency(other, wish) for other, wish in dependencies.items()],
-                **({"replaces": [at(other) for other in replaces]} if replaces else {}),
-            },
-        }
-        files = {"crossplane.yaml": json.dumps(meta)} | {f"{crd}.yaml": _crd(crd) for crd in crds}
+        wishes = [self._dependency(other, wish) for other, wish in (dependencies or {}).items()]
+        meta = format_metadata(
+            package, kind, wishes, replaces=replaces, family=family, annotations=annotations or {}
+        )
+        files = {"crossplane.yaml": meta} | {f"{crd}.yaml": _crd(crd) for crd in crds}
         built = build(self.folder / "build" / name / version, files)
         build_into_layout(built, Layout(self.layout, Limits()), [parse_reference(f"{at(name)}:{version}")])
 
@@ -74,6 +64,33 @@ def at(name: str) -> str:
     if name.count("/") > 1:
         return name
     return f"xpkg.example.org/{name}" if "/" in name else f"{HOME}/{name}"
+
+
+def format_metadata(
+    package: str,
+    kind: str,
+    depends_on: Sequence[Mapping[str, str]],
+    *,
+    replaces: Sequence[str],
+    family: str,
+    annotations: Mapping[str, str],
+) -> str:
+    """Write the crossplane.yaml of a version, "app v1.0.0"; others that say the same have other bytes all the same."""
+    name, version = package.split()
+    meta = {
+        "apiVersion": "meta.pkg.crossplane.io/v1",
+        "kind": kind,
+        "metadata": {
+            "name": name.rpartition("/")[2],
+            "annotations": {"version": version, **annotations},
+            "labels": {"pkg.crossplane.io/provider-family": family} if family else {},
+        },
+        "spec": {
+            "dependsOn": list(depends_on),
+            **({"replaces": [at(other) for other in replaces]} if replaces else {}),
+        },
+    }
+    return json.dumps(meta)
 
 
 def moves(old: str, *new: str, strategy: str = "") -> str:

@@ -1,6 +1,5 @@
 """Packages that Crossplane really installs, in a real registry that the cluster knows under made-up hosts."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,7 @@ from render.references import Digest, parse_reference
 from render.xpkg.build import build_package
 from rig.ecosystem import Built, fill_registry
 from rig.packages import write_files
-from rig.projects import at
+from rig.projects import at, format_metadata
 
 HOST = "xpkg.example.org"
 _CRD = """\
@@ -92,20 +91,15 @@ class PackageRegistry:
         name, version = package.split()
         self._kinds[name] = kind
         wishes = [self._dependency(other, wish) for other, wish in (dependencies or {}).items()]
-        meta = {
-            "apiVersion": "meta.pkg.crossplane.io/v1",
-            "kind": kind,
-            "metadata": {
-                "name": name.rpartition("/")[2],
-                "annotations": {"version": version, **(annotations or {})},
-                "labels": {"pkg.crossplane.io/provider-family": family} if family else {},
-            },
-            "spec": {
-                "dependsOn": [*wishes, *written],
-                **({"replaces": [at(other) for other in replaces]} if replaces else {}),
-            },
-        }
-        files = {"crossplane.yaml": json.dumps(meta)}
+        meta = format_metadata(
+            package,
+            kind,
+            [*wishes, *written],
+            replaces=replaces,
+            family=family,
+            annotations=annotations or {},
+        )
+        files = {"crossplane.yaml": meta}
         files |= {f"{crd}.yaml": format_crd(crd) for crd in crds}
         files |= {f"{xrd}.yaml": format_xrd(xrd) for xrd in xrds}
         return self._push(f"{at(name)}:{version}", files)
