@@ -40,16 +40,10 @@ class Application:
             seconds=seconds,
         )
 
-    def wait_error(self, text: str, *, seconds: float = SECONDS) -> str:
-        """Wait until what Argo CD shows as wrong has this in it; return the whole message."""
-        found = self.wait_until(
-            lambda value: any(text in one for one in _errors(value)), f"it says {text!r}", seconds=seconds
-        )
-        return next(one for one in _errors(found) if text in one)
-
     def errors(self) -> list[str]:
         """Return what Argo CD shows its users as wrong."""
-        return _errors(self.get())
+        conditions = self.get().get("status", {}).get("conditions", [])
+        return [condition["message"] for condition in conditions]
 
     def describe(self) -> str:
         """Return everything that tells why it is not where it should be."""
@@ -109,10 +103,6 @@ def _is_applied(value: Object, commit: str) -> bool:
         # Until then, the health is that of the time before.
         and status.get("reconciledAt", "") >= last["finishedAt"]
     )
-
-
-def _errors(value: Object) -> list[str]:
-    return [condition["message"] for condition in value.get("status", {}).get("conditions", [])]
 
 
 def _told(value: Object) -> str:
