@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.measure import best_seconds, print_ratio, python
 from bench.registry import EcosystemCatalog
 from bench.render import LARGE, make_project
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 
 _FOLDERS = 20
 

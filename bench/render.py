@@ -8,16 +8,16 @@ from pathlib import Path
 
 from bench.measure import best_seconds, print_ratio, python
 from bench.registry import EcosystemCatalog, FakeCatalog
-from render.files import LOCK_FILE
 from render.inputs.projects import read_inputs
+from render.lifecycle.settle import Settled
+from render.lifecycle.write import Surroundings, create_lock
 from render.limits import Limits
-from render.lock.create import Surroundings, create_lock
 from render.lock.format import format_lock
-from render.lock.settling import Settled
+from render.requests import Root
 from render.resolve.model import Catalog, Wanted
 from render.resolve.resolve import resolve
-from render.roots import Root
 from render.settings import Settings
+from render.system.files import LOCK_FILE
 
 LARGE = "xpkg.upbound.io/upbound/configuration-caas:v0.3.0"
 HOME = "xpkg.example.org/acme"

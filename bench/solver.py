@@ -12,11 +12,11 @@ from render.constraints import parse_constraint
 from render.limits import Limits
 from render.packages import Dependency, Kind, Metadata, Package
 from render.references import Digest, Reference, Source, parse_dependency_source, parse_reference
-from render.registry.manifests import NotFound
+from render.registry.oci import NotFound
+from render.requests import Request, Root
 from render.resolve.conflict import NoSolution
 from render.resolve.model import Wanted
 from render.resolve.resolve import resolve
-from render.roots import Request, Root
 from render.versions import highest_first, parse_candidate
 
 _NAMES = ("package", "provider", "configuration", "function")

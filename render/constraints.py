@@ -7,11 +7,10 @@ from functools import lru_cache
 from itertools import takewhile
 
 from render.errors import InvalidInput
-from render.hints import TypeAlias
+from render.lean import TypeAlias, dataclass, field
 from render.limits import Limits, format_amount, setting
 from render.references import Digest, is_digest
 from render.texts import visible
-from render.values import dataclass, field
 from render.versions import InvalidVersion, Version, parse_version
 
 # A place in the order of versions: a precedence, its first parts alone, or one with something behind it.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from render.hints import Any
+from render.lean import Any
 
 _ESCAPED = frozenset('"\\')
 _WORDS = {None: "null", True: "true", False: "false"}

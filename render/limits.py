@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from render.errors import InvalidInput, RenderError
-from render.values import dataclass
+from render.lean import dataclass
 
 KIB = 1 << 10
 MIB = 1 << 20

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from render.errors import InvalidInput
+from render.lean import dataclass, replace
 from render.references import Source
-from render.values import dataclass, replace
 
 
 class Strategy(StrEnum):

@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from render.constraints import Constraint
 from render.digests import sha256_hex
+from render.lean import dataclass, field
 from render.references import Digest, PartialSource, Source
-from render.values import dataclass, field
 
 _DEFINITIONS = frozenset(
     {"CustomResourceDefinition", "CompositeResourceDefinition", "ManagedResourceDefinition"}

@@ -5,8 +5,7 @@ from collections import namedtuple
 from functools import lru_cache
 
 from render.errors import InvalidInput
-from render.hints import TYPE_CHECKING, NewType
-from render.values import dataclass
+from render.lean import TYPE_CHECKING, NewType, dataclass
 
 Digest = NewType("Digest", str)  # "sha256:" and 64 lower-case hex digits
 

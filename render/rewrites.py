@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from render.errors import InvalidInput
+from render.lean import dataclass
 from render.references import InvalidReference
-from render.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 
-from render.hints import TYPE_CHECKING
+from render.lean import TYPE_CHECKING, dataclass, field
 from render.moves import Move
+from render.requests import Root
 from render.rewrites import Rewrite
-from render.roots import Root
-from render.values import dataclass, field
 from render.versions import Version
 
 if TYPE_CHECKING:

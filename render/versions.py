@@ -6,10 +6,9 @@ from functools import lru_cache
 from operator import attrgetter
 
 from render.errors import InvalidInput
-from render.hints import TYPE_CHECKING, TypeAlias
+from render.lean import TYPE_CHECKING, TypeAlias, dataclass, field
 from render.limits import Limits, format_amount, setting
 from render.texts import visible
-from render.values import dataclass, field
 
 if TYPE_CHECKING:
     import semver

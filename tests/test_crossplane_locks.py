@@ -16,12 +16,12 @@ from rig.pasting import offered_moves
 
 from render.constraints import parse_constraint
 from render.errors import RenderError
+from render.lifecycle.names import NameTaken
+from render.lifecycle.settle import Settled
+from render.lifecycle.write import Surroundings, create_lock
 from render.limits import Limits
-from render.lock.closure import check_closure
-from render.lock.create import Surroundings, create_lock
+from render.lock.consistency import check_closure
 from render.lock.model import Lock, LockedDependency, LockedPackage
-from render.lock.naming import NameTaken
-from render.lock.settling import Settled
 from render.references import (
     PartialSource,
     Reference,
@@ -30,10 +30,10 @@ from render.references import (
     parse_reference,
     parse_source,
 )
+from render.requests import Request, Root
 from render.resolve.conflict import MissingPackage, NoSolution
 from render.resolve.model import Wanted
 from render.resolve.resolve import resolve
-from render.roots import Request, Root
 from render.versions import Version, parse_candidate
 
 DATA = Path(__file__).parent / "data/crossplane-locks.json"

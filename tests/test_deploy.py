@@ -23,7 +23,7 @@ from rig.server import RecordingServer, make_certificate, redirect
 from render import __version__
 from render.cli.root import xplock
 from render.cli.run import run
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 
 IMAGE = f"registry.example.org/xplock:{__version__}"
 README = (TOP / "README.md").read_text()

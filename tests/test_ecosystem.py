@@ -18,7 +18,7 @@ from rig.ecosystem import (
 )
 from rig.registry import RunningRegistry
 
-from render.connect import open_world
+from render.app.world import open_world
 from render.limits import Limits
 from render.packages import Metadata, Package
 from render.references import PartialSource, Reference, parse_dependency_source

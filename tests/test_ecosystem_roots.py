@@ -17,17 +17,17 @@ from rig.pasting import offered_moves
 from render.errors import RenderError
 from render.inputs.projects import Inputs, read_inputs
 from render.inputs.record import make_record
+from render.lifecycle.names import NameTaken
+from render.lifecycle.update import LockOptions, update_lock
 from render.limits import Limits
-from render.lock.closure import check_closure
+from render.lock.consistency import check_closure
 from render.lock.format import format_lock
 from render.lock.model import Lock, LockedPackage
-from render.lock.naming import NameTaken
 from render.lock.parse import parse_lock
 from render.moves import Move
-from render.pipeline import LockOptions, update_lock
 from render.references import Source, parse_source
+from render.requests import Request, Root
 from render.resolve.conflict import MissingPackage, NoSolution
-from render.roots import Request, Root
 from render.settings import Settings
 from render.versions import highest_first, parse_candidate
 

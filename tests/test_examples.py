@@ -14,13 +14,13 @@ from rig.examples import EXAMPLES, PROJECTS, RENDERED
 from rig.rendering import rewrite_image
 
 from render.cli.run import run
-from render.documents import file_rules, parse_documents
-from render.files import LOCK_FILE
 from render.limits import Limits
 from render.lock.file import read_lock
 from render.lock.model import Lock
-from render.manifests.identities import Identity, identify
+from render.manifests.identity import Identity, identify
 from render.packages import Kind
+from render.system.files import LOCK_FILE
+from render.yaml.documents import file_rules, parse_documents
 
 SECONDS = 120
 every_example = pytest.mark.parametrize("name", PROJECTS)

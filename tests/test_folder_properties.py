@@ -12,9 +12,9 @@ from rig.cluster.cluster import Cluster
 from rig.stories import Story, move
 
 from render.errors import RenderError
-from render.lock.closure import check_closure
-from render.lock.neighbours import gather_neighbours
-from render.manifests.identities import identify
+from render.folders.neighbours import gather_neighbours
+from render.lock.consistency import check_closure
+from render.manifests.identity import identify
 from render.moves import Move
 from render.packages import Kind
 

@@ -6,7 +6,7 @@ import pytest
 from rig.repositories import git, git_in_between, new_repository, save
 
 from render.git.repository import Repository
-from render.git.sizes import require_small
+from render.git.revisions import require_small
 from render.limits import LimitExceeded, Limits
 
 

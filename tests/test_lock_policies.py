@@ -11,11 +11,11 @@ from rig.repositories import clone, git, git_in_between, paths_in, save, text_at
 from rig.server import RecordingServer, answer
 
 from render import __version__
+from render.argocd.commit_policy import commit_lock
 from render.cli.run import run
 from render.deadline import Deadline, DeadlineExceeded
-from render.files import LOCK_FILE
-from render.policies.commit import commit_lock
-from render.trailers import parse_trailers
+from render.git.trailers import parse_trailers
+from render.system.files import LOCK_FILE
 
 PATH = f"clusters/shop/{LOCK_FILE}"
 

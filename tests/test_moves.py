@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from render.documents import file_rules, parse_documents
 from render.limits import Limits
 from render.moves import CircularMoves, Consent, Move, Strategy, add_moves, follow_moves, format_moves
 from render.references import Source
+from render.yaml.documents import file_rules, parse_documents
 
 NAMES = "abcdefg"
 

@@ -16,16 +16,16 @@ from rig.examples import EXAMPLES, RENDERED
 from rig.moving import STEPS, STORIES, Step, begin_step, read_steps, take_step
 from rig.rendering import rewrite_image
 
+from render.app.world import open_world
 from render.cli.run import run
-from render.connect import open_world
-from render.documents import file_rules, parse_documents
-from render.files import LOCK_FILE
 from render.limits import Limits
 from render.lock.file import read_lock
 from render.lock.model import Lock
-from render.manifests.identities import identify
+from render.manifests.identity import identify
 from render.packages import Kind
+from render.system.files import LOCK_FILE
 from render.xpkg.catalog import Catalog
+from render.yaml.documents import file_rules, parse_documents
 
 SECONDS = 120
 HOSTS = ("xpkg.example.org", "old.example.org")

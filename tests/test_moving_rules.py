@@ -9,29 +9,28 @@ from rig.cluster.cluster import Cluster, NeverSettles
 from rig.rendering import rewrite_image
 from rig.stories import Story, move, wish
 
-import render.lock.carrying
-import render.lock.consent
-import render.lock.create
-import render.lock.holding
-import render.lock.impossible
-import render.lock.moving
-import render.lock.naming
+import render.lifecycle.blockers
+import render.lifecycle.carry_over
+import render.lifecycle.names
+import render.lifecycle.ownership
+import render.lifecycle.retire
+import render.lifecycle.retire_checks
+import render.lifecycle.strategies
+import render.lifecycle.update
+import render.lifecycle.write
 import render.lock.parse
-import render.lock.refusing
-import render.lock.retire
 import render.manifests.deactivation
 import render.manifests.objects
-import render.pipeline
+from render.lean import replace
+from render.lifecycle.blockers import LockedFolder
+from render.lifecycle.retire import retire_packages
 from render.limits import Limits
-from render.lock.closure import check_closure
+from render.lock.consistency import check_closure
 from render.lock.detaching import find_reasons
 from render.lock.format import format_lock
-from render.lock.holding import LockedFolder
 from render.lock.parse import parse_lock
-from render.lock.retire import retire_packages
 from render.packages import Kind
 from render.references import Source
-from render.values import replace
 from render.versions import parse_version
 
 Manifest: TypeAlias = Mapping[str, Any]
@@ -105,7 +104,7 @@ def retire(story: Story, *names: str) -> Sequence[Manifest]:
 
 def without_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     """Detach nothing, and do not look whether anything has to be."""
-    for module in (render.lock.create, render.lock.moving):
+    for module in (render.lifecycle.write, render.lifecycle.strategies):
         monkeypatch.setattr(module, "find_reasons", lambda *_: {})
 
 
@@ -146,7 +145,7 @@ def test_a_dependency_has_the_name_that_crossplane_derives(
     def another(source: Source) -> str:
         return f"the-{source.name}"
 
-    for module in (render.lock.create, render.lock.naming):
+    for module in (render.lifecycle.write, render.lifecycle.names):
         monkeypatch.setattr(module, "object_name", another)
     without_reasons(monkeypatch)
 
@@ -155,10 +154,10 @@ def test_a_dependency_has_the_name_that_crossplane_derives(
 
 def test_two_functions_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     both = locks((("flow", "work"), {}))
-    with pytest.raises(render.lock.naming.NameTaken):
+    with pytest.raises(render.lifecycle.names.NameTaken):
         damage(both)
 
-    monkeypatch.setattr(render.lock.naming, "_check_taken", lambda *_: None)
+    monkeypatch.setattr(render.lifecycle.names, "_check_taken", lambda *_: None)
     monkeypatch.setattr(render.lock.parse, "_find_namesakes", lambda *_: None)
     monkeypatch.setattr(render.manifests.objects, "check_identities", lambda *_: None)
 
@@ -173,7 +172,7 @@ def test_who_depends_on_a_detached_package_is_detached(monkeypatch: pytest.Monke
         found = find_reasons(*args)
         return {source: why for source, why in found.items() if "which is detached" not in why[0]}
 
-    monkeypatch.setattr(render.lock.create, "find_reasons", only_own)
+    monkeypatch.setattr(render.lifecycle.write, "find_reasons", only_own)
 
     assert "unhealthy" in damage(chain)
 
@@ -199,7 +198,7 @@ def test_the_package_that_makes_room_is_manual(crossplane: str, monkeypatch: pyt
 
 
 def test_up_to_v2_3_its_revision_is_switched_off_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render.manifests.deactivation, "needs_revision", lambda _: False)
+    monkeypatch.setattr(render.manifests.deactivation, "needs_inactive_revision", lambda _: False)
 
     assert damage(DEACTIVATED, "v2.4.0") == set()
     assert damage(DEACTIVATED, "v2.3.4") == {"unhealthy"}
@@ -207,10 +206,10 @@ def test_up_to_v2_3_its_revision_is_switched_off_by_name(monkeypatch: pytest.Mon
 
 def test_nothing_is_taken_over_without_consent(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = locks((("old",), {}), (("new",), {}))
-    with pytest.raises(render.lock.consent.HandoverWithoutConsent):
+    with pytest.raises(render.lifecycle.ownership.HandoverWithoutConsent):
         damage(taken)
 
-    monkeypatch.setattr(render.pipeline, "check_handovers", lambda *_, **__: [])
+    monkeypatch.setattr(render.lifecycle.update, "check_handovers", lambda *_, **__: [])
 
     assert damage(taken) == {"unhealthy"}
 
@@ -220,10 +219,10 @@ def test_an_object_is_repointed_only_to_a_source_that_derives_its_name(
     crossplane: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repointed = locks((("old",), {}), (("new", "next"), {"moves": (move("old", "new", strategy="repoint"),)}))
-    with pytest.raises(render.lock.impossible.ImpossibleMove):
+    with pytest.raises(render.lifecycle.strategies.ImpossibleMove):
         damage(repointed, crossplane)
 
-    monkeypatch.setattr(render.lock.impossible, "repoint_problems", lambda *_: iter(()))
+    monkeypatch.setattr(render.lifecycle.strategies, "repoint_problems", lambda *_: iter(()))
     without_reasons(monkeypatch)
 
     assert {"poisoned", "unhealthy"} <= damage(repointed, crossplane)
@@ -293,10 +292,10 @@ def retired(story: Story) -> Iterator[Sequence[Manifest]]:
 
 
 def test_a_stale_entry_keeps_what_it_names_from_being_retired(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(render.lock.refusing.StillNeeded):
+    with pytest.raises(render.lifecycle.retire_checks.StillNeeded):
         damage(retired, "v2.3.4")
 
-    monkeypatch.setattr(render.lock.holding, "_stale", lambda _: iter(()))
+    monkeypatch.setattr(render.lifecycle.blockers, "_stale", lambda _: iter(()))
 
     assert damage(retired, "v2.3.4") == {"came back", "unhealthy"}
 
@@ -319,7 +318,7 @@ def leaving(story: Story) -> Iterator[Sequence[Manifest]]:
 def test_a_dependency_is_dropped_after_its_dependants(monkeypatch: pytest.MonkeyPatch) -> None:
     assert damage(leaving, slow_deletion=True) == {"deleted"}
 
-    monkeypatch.setattr(render.lock.retire, "_find_going", lambda dropping, _: set(dropping))
+    monkeypatch.setattr(render.lifecycle.retire, "_find_going", lambda dropping, _: set(dropping))
 
     assert "came back" in damage(leaving, slow_deletion=True)
 
@@ -347,6 +346,6 @@ def test_the_pin_of_the_last_version_stays_while_a_cluster_may_run_it(
 ) -> None:
     assert damage(UPGRADED) == set()
 
-    monkeypatch.setattr(render.lock.carrying, "KEPT_VERSIONS", 0)
+    monkeypatch.setattr(render.lifecycle.carry_over, "KEPT_VERSIONS", 0)
 
     assert damage(UPGRADED) == {"unpinned"}

@@ -15,7 +15,7 @@ from rig.generating import Ending
 from rig.projects import at, small_world
 
 from render.cli.run import run
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 
 SECONDS = 60
 SHOP = "clusters/shop"

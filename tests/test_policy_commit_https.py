@@ -19,7 +19,7 @@ from rig.server import (
     redirect,
 )
 
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 
 PATH = f"clusters/shop/{LOCK_FILE}"
 NOT_LET_IN = (

@@ -12,7 +12,7 @@ from rig.repositories import check_integrity, clone, git, git_in_between, paths_
 
 import render
 from render import __version__
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 
 PATH = f"clusters/shop/{LOCK_FILE}"
 OTHER_VERSION = "9.9.9"

@@ -26,7 +26,7 @@ from rig.repositories import (
 )
 
 from render.cli.run import run
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 
 PATH = f"clusters/shop/{LOCK_FILE}"
 PROVIDER = """\

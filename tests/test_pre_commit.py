@@ -17,9 +17,9 @@ from rig.projects import World, locked, small_world, text_of
 from rig.registry import RunningRegistry
 from rig.repositories import check_integrity, git, new_repository, save
 
+from render.app.scaffold import Choices, format_piece
 from render.cli.run import run
-from render.files import LOCK_FILE
-from render.scaffold import Choices, format_piece
+from render.system.files import LOCK_FILE
 
 SHOP = "clusters/shop"
 MANIFEST = TOP / ".pre-commit-hooks.yaml"
@@ -130,7 +130,7 @@ def test_checking_is_for_every_commit_and_locking_for_whoever_asks(manifest: Any
         ("docs/yaml/index.html", False),
         ("xplock.yaml.orig", False),
         ("Kustomization.md", False),
-        ("render/yaml_text.py", False),
+        ("render/yaml/writer.py", False),
     ],
 )
 def test_only_files_that_can_matter_start_a_check(manifest: Any, path: str, concerns: bool) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from render.prefixes import InvalidPrefix, covers, parse_prefix, prefixes_of
+from render.overrides import InvalidPrefix, covers, parse_prefix, prefixes_of
 from render.references import Source
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from rig.locks import lock, package
 
-from render.files import LOCK_FILE
 from render.inputs.projects import read_inputs
 from render.limits import Limits
 from render.lock.format import format_lock
+from render.system.files import LOCK_FILE
 
 ROOT = """
 apiVersion: pkg.crossplane.io/v1
@@ -29,7 +29,7 @@ from render.rendering import render_folder
 assert format_yaml(render_folder(Path(sys.argv[1]), Limits(), {}))
 print(*sys.modules)
 """
-PARSERS = ("yaml", "json", "semver", "render.full_yaml")
+PARSERS = ("yaml", "json", "semver", "render.yaml.libyaml")
 SLOW = (
     "dataclasses",
     "typing",
@@ -42,7 +42,7 @@ SLOW = (
     "click",
     "urllib3",
 )
-STAGES = ("render.registry", "render.xpkg", "render.resolve", "render.inputs.kustomizations")
+STAGES = ("render.registry", "render.xpkg", "render.resolve", "render.inputs.kustomization_checks")
 
 
 @pytest.fixture

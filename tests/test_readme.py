@@ -27,14 +27,14 @@ from rig.readme import (
     run_blocks,
 )
 
-from render.alarm import OutOfTime
+from render.argocd.commit_policy import LockCommitted
+from render.argocd.parameters import KNOWN
 from render.cli.operator_options import CACHE, GIT_TOKEN, REGISTRIES
 from render.cli.root import xplock
-from render.files import LOCK_FILE
 from render.inputs.settings import KEYS
 from render.limits import Limits, setting
-from render.parameters import KNOWN
-from render.policies.commit import LockCommitted
+from render.system.alarm import OutOfTime
+from render.system.files import LOCK_FILE
 
 Scene = Callable[[Path, Path, Machine], Path]
 

@@ -20,9 +20,10 @@ from rig.cluster.cluster import Cluster
 from rig.crds import problems_of
 from rig.stories import Story
 
-from render.documents import file_rules, parse_documents
 from render.errors import RenderError
 from render.inputs.projects import Inputs
+from render.lean import replace
+from render.lifecycle.update import LockOptions
 from render.limits import Limits
 from render.lock.findings import InvalidLock
 from render.lock.format import format_lock
@@ -31,11 +32,10 @@ from render.lock.parse import parse_lock
 from render.manifests.objects import render_objects
 from render.manifests.text import format_yaml
 from render.packages import Dependency, Kind
-from render.pipeline import LockOptions
 from render.references import PartialSource, Reference, Source, parse_reference
-from render.roots import Root
-from render.values import replace
+from render.requests import Root
 from render.versions import parse_version
+from render.yaml.documents import file_rules, parse_documents
 
 Manifest: TypeAlias = Mapping[str, Any]
 

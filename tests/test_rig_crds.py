@@ -8,7 +8,7 @@ import yaml
 from rig.crds import check_shape, description, is_known, problems_of
 from rig.examples import EXAMPLES, RENDERED
 
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 
 PACKAGE = "xpkg.example.org/acme/provider-net:v1.0.0"
 PINNED = "xpkg.example.org/acme/provider-net@sha256:" + "a" * 64

@@ -18,7 +18,7 @@ from rig.repositories import git, new_repository, save, write_program
 from rig.server import RecordingServer, drip, make_certificate
 
 from render.cli.run import run
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 
 SECONDS = 60
 ODD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: odd\ndata:\n  text: größer als ✓\n"

@@ -48,7 +48,7 @@ from rig.repositories import (
 from rig.server import Certificate, RecordingServer
 
 from render.cli.run import run
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 
 SECONDS = 120
 

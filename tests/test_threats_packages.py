@@ -31,7 +31,7 @@ from rig.server import Request, answer
 from render.errors import RenderError
 from render.limits import MIB, LimitExceeded, Limits
 from render.packages import PackagedObject
-from render.registry.manifests import OCI_MANIFEST
+from render.registry.oci import OCI_MANIFEST
 from render.xpkg.contents import InvalidContents
 from render.xpkg.image import InvalidImage
 from render.xpkg.inspect import Inspection, inspect_image

@@ -42,7 +42,7 @@ from rig.server import (
 )
 
 from render.references import InvalidReference, Reference, parse_reference
-from render.registry.manifests import digest_of
+from render.registry.oci import digest_of
 
 PATH = "/v2/some/name"
 ESCAPES = "\x1b]0;x\x07\x1b[2J\x9b31m\u202e"

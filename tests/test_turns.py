@@ -7,8 +7,8 @@ from threading import Event
 
 import pytest
 
+from render.argocd.push_queue import own_turn, patience
 from render.deadline import Deadline
-from render.policies.turns import own_turn, patience
 
 SECONDS = 60.0
 SHOP, OTHER = "file:///shop.git#main", "file:///shop.git#other"

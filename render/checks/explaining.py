@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from render.checks.rules import load_rules
-from render.values import dataclass
+from render.lean import dataclass
 
 _FOLDER = Path(__file__).parent / "explanations"
 

@@ -6,11 +6,10 @@ from pathlib import Path
 
 from render.checks.model import Listing
 from render.errors import RenderError
-from render.files import LOCK_FILE
-from render.hints import TypeAlias
 from render.inputs.folders import is_folder, is_repository, list_kustomizations
+from render.lean import TypeAlias, replace
 from render.limits import Limits
-from render.values import replace
+from render.system.files import LOCK_FILE
 
 # Of a path in a kustomization: where that stands, and where the path leads.
 _Entry: TypeAlias = tuple[Listing, Path]
@@ -67,7 +66,7 @@ def _read_entries(folder: Path, limits: Limits) -> Iterator[_Entry]:
         if len(files) != 1:
             return
         # Most folders have none.
-        from render.inputs.kustomizations import read_paths
+        from render.inputs.kustomization_checks import read_paths
 
         paths = read_paths(files[0], limits)
     except RenderError:

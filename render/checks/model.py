@@ -4,15 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from render.errors import RenderError
-from render.hints import TYPE_CHECKING, Any
 from render.inputs.projects import Inputs
+from render.lean import TYPE_CHECKING, Any, dataclass, field
 from render.lock.model import Lock
-from render.values import dataclass, field
 
 if TYPE_CHECKING:
     # Most calls have nothing to do with other folders, and do without these.
-    from render.lock.cluster import Member
-    from render.lock.neighbours import Neighbours
+    from render.folders.members import Member
+    from render.folders.neighbours import Neighbours
 
 
 @dataclass(frozen=True, slots=True)

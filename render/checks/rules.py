@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from render.checks.families import family_scattered
-from render.checks.locks import (
+from render.checks.family_rule import family_scattered
+from render.checks.folder_rules import (
     inputs_invalid,
     lock_invalid,
     lock_listed,
@@ -12,8 +12,8 @@ from render.checks.locks import (
     not_renderable,
 )
 from render.checks.model import Checked, Finding
-from render.checks.rendered import rendered_inconsistent
-from render.hints import TypeAlias
+from render.checks.rendered_rules import rendered_inconsistent
+from render.lean import TypeAlias
 
 Rule: TypeAlias = Callable[[Checked], Iterator[Finding]]
 
@@ -44,7 +44,7 @@ def find_findings(checked: Checked) -> list[Finding]:
 
 def _load_cluster_rules() -> dict[str, Rule]:
     # Comparing folders is for those that have to do with each other.
-    from render.checks.neighbours import (
+    from render.checks.cluster_rules import (
         needed_elsewhere,
         provided_changed,
         provided_unsuited,

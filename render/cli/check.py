@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from render.cli.checking import check_folders
+from render.app.check import check_folders
 from render.cli.options import folders_argument, output_option
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
+from render.app.committing import Committer
 from render.cli.commit_options import CommitOptions, commit_options
-from render.cli.committing import Committer
 from render.cli.locked import read_whole_lock
 from render.cli.operator_options import CA_BUNDLE, DEADLINE, GIT_TOKEN, OperatedCommand
 from render.cli.options import folders_argument, output_option
+from render.cli.output import Output
 from render.limits import Limits
 from render.lock.file import read_lock_bytes
-from render.output import Output
 
 
 @click.command(

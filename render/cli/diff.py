@@ -7,20 +7,19 @@ from pathlib import Path
 import click
 
 from render.cli.options import output_option
+from render.cli.output import Output
 from render.errors import Differs, InvalidInput
-from render.files import LOCK_FILE, read_plain
 from render.inputs.folders import is_file, is_folder
 from render.limits import LimitExceeded, Limits
+from render.live.diff import diff_live
+from render.live.lock import LiveLock, parse_live_lock
 from render.lock.diff import LockDiff, diff_locks
 from render.lock.file import read_lock
-from render.lock.live import LiveLock, parse_live_lock
-from render.lock.live_diff import diff_live
 from render.lock.model import Lock
 from render.lock.parse import parse_lock
-from render.output import Output
+from render.system.files import LOCK_FILE, read_plain
 from render.versions import Version, parse_version
-from render.views.diff import diff_document, format_diff
-from render.views.diff_markdown import format_markdown
+from render.views.diff import diff_document, format_diff, format_markdown
 
 _STDIN = "-"
 

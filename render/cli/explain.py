@@ -10,8 +10,8 @@ from click.shell_completion import CompletionItem
 
 from render.checks.explaining import Explanation, read_explanations
 from render.cli.options import output_option
+from render.cli.output import Output
 from render.errors import InvalidInput
-from render.output import Output
 
 
 class UnknownRule(InvalidInput):

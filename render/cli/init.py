@@ -9,15 +9,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from render.cli.options import output_option
-from render.git.failures import GitMissing, NotARepository
-from render.git.repository import Repository, find_place
-from render.git.temporary import InvalidUrl, check_url
-from render.inputs.folders import is_folder, list_yaml_files
-from render.limits import Limits
-from render.names import dns_label
-from render.output import Output
-from render.scaffold import (
+from render.app.scaffold import (
     CI_SERVERS,
     SAMPLE,
     Choices,
@@ -28,6 +20,14 @@ from render.scaffold import (
     place_files,
     write_scaffold,
 )
+from render.cli.options import output_option
+from render.cli.output import Output
+from render.git.failures import GitMissing, NotARepository
+from render.git.repository import Repository, find_place
+from render.git.temporary import InvalidUrl, check_url
+from render.inputs.folders import is_folder, list_yaml_files
+from render.limits import Limits
+from render.names import dns_label
 from render.texts import visible
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import click
 
+from render.cli.output import Output
 from render.cli.root import COMPLETE_VARIABLE, xplock
 from render.errors import RenderError
-from render.output import Output
 
 
 def invoke(arguments: Sequence[str], output: Output) -> int:

@@ -7,25 +7,24 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from render.app.resolving import Outcome, Resolver
+from render.app.several import resolve_folders
 from render.cli.commit_options import CommitOptions, commit_options
 from render.cli.operator_options import CACHE, GIT_TOKEN, REGISTRIES, OperatedCommand
 from render.cli.options import folders_argument, layout_option, offline_option, output_option
-from render.cli.several import resolve_folders
+from render.cli.output import Output
 from render.errors import Differs, Unsatisfiable
-from render.files import LOCK_FILE
+from render.lifecycle.update import LockOptions
 from render.limits import Limits
+from render.live.lock import LiveLock, parse_live_lock
 from render.lock.file import write_lock
 from render.lock.format import format_lock
-from render.lock.live import LiveLock, parse_live_lock
-from render.output import Output
-from render.pipeline import LockOptions
-from render.resolving import Outcome, Resolver
+from render.system.files import LOCK_FILE
 from render.texts import counted, first_lines
-from render.views.report import format_report
-from render.views.report_document import report_document
+from render.views.report import format_report, report_document
 
 if TYPE_CHECKING:
-    from render.cli.committing import Committer
+    from render.app.committing import Committer
 
 
 # Of what contradicts itself, so much is shown.
@@ -150,7 +149,7 @@ def _open_committer(
     output: Output, how: CommitOptions, folders: Sequence[Path], resolver: Resolver
 ) -> "Committer":
     # GitPython is for those who need it.
-    from render.cli.committing import Committer
+    from render.app.committing import Committer
 
     return Committer(output, how, folders, resolver.limits)
 

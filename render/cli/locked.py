@@ -5,11 +5,11 @@ from pathlib import Path
 
 import click
 
-from render.files import LOCK_FILE
 from render.limits import Limits
-from render.lock.closure import check_closure
+from render.lock.consistency import check_closure
+from render.lock.freshness import StaleLock, require_lock
 from render.lock.model import Lock
-from render.lock.staleness import StaleLock, require_lock
+from render.system.files import LOCK_FILE
 
 folder_argument = click.argument(
     "folder",

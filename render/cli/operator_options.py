@@ -87,13 +87,13 @@ def _environment(given: Mapping[str, str]) -> Iterator[None]:
 
 
 def _check_hosts(environ: Mapping[str, str], name: str) -> None:
-    from render.registry.settings import read_hosts
+    from render.registry.access import read_hosts
 
     read_hosts(environ, name)
 
 
 def _check_realms(environ: Mapping[str, str], name: str) -> None:
-    from render.registry.settings import read_realms
+    from render.registry.access import read_realms
 
     read_realms(environ, name)
 

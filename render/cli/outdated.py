@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
+from render.app.world import open_world
 from render.cli.locked import folder_argument, read_whole_lock
 from render.cli.operator_options import CACHE, REGISTRIES, OperatedCommand
 from render.cli.options import layout_option, output_option
-from render.connect import open_world
+from render.cli.output import Output
 from render.errors import Differs
 from render.inputs.projects import read_inputs
-from render.output import Output
 from render.references import Source
 from render.texts import counted
 from render.views.outdated import (

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import click
 
-from render.files import replace_file
+from render.app.package import build_into_layout
+from render.cli.output import Output
 from render.limits import Limits
-from render.output import Output
 from render.packages import count_kinds
-from render.packaging import build_into_layout
 from render.references import parse_reference
 from render.registry.layout import Layout
-from render.registry.manifests import Platform
+from render.registry.oci import Platform
+from render.system.files import replace_file
 from render.xpkg.build import build_package
 from render.xpkg.package_file import default_file_name, format_package_file
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import click
 
+from render.app.package import inspect_path, inspect_reference
 from render.cli.operator_options import CACHE, REGISTRIES, OperatedCommand
 from render.cli.options import layout_option, output_option
+from render.cli.output import Output
 from render.errors import InvalidInput
 from render.limits import Limits
-from render.output import Output
-from render.packaging import inspect_path, inspect_reference
 from render.references import InvalidReference, Reference, parse_reference
 from render.views.inspection import format_inspection, inspection_document
 from render.xpkg.inspect import Inspection
@@ -44,7 +44,7 @@ def _inspect(output: Output, what: str, layouts: list[tuple[str, Path]]) -> Insp
         return inspect_path(Path(what), Limits.from_environment(os.environ))
     reference = _parse_reference(what)
     # Local files need no HTTP.
-    from render.connect import open_world
+    from render.app.world import open_world
 
     world = open_world(os.environ, warn=output.warn, trace=output.trace)
     with output.busy(f"reading {reference}"):

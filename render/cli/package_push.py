@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 
+from render.app.world import open_world
 from render.cli.operator_options import CACHE, REGISTRIES, OperatedCommand
-from render.connect import open_world
+from render.cli.output import Output
 from render.errors import InvalidInput
-from render.output import Output
 from render.references import Reference, parse_reference
 from render.xpkg.package_file import PackageFile
 from render.xpkg.publish import plan_publication

@@ -3,10 +3,10 @@
 import os
 from pathlib import Path
 
+from render.app.render import render_folder
+from render.cli.output import Output
 from render.limits import Limits
 from render.manifests.text import format_yaml
-from render.output import Output
-from render.rendering import render_folder
 
 
 def render_plain(folder: Path, output: Output) -> None:

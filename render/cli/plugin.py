@@ -4,8 +4,8 @@ import os
 
 import click
 
-from render.output import Output
-from render.plugin import POLICIES, run_plugin
+from render.argocd.plugin import POLICIES, run_plugin
+from render.cli.output import Output
 
 
 @click.group(epilog="Example: cd platform && xplock plugin generate --lock-policy frozen")

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
+from render.app.render import render_folder
 from render.cli.locked import folder_argument
 from render.cli.operator_options import CACHE, REGISTRIES, OperatedCommand, given_settings
 from render.cli.options import layout_option, offline_option, output_option
+from render.cli.output import Output
 from render.limits import Limits
-from render.manifests.folder import FolderReport, write_folder
+from render.manifests.out_folder import FolderReport, write_folder
 from render.manifests.text import format_json, format_yaml
-from render.output import Output
-from render.rendering import render_folder
 from render.texts import counted
 
 
@@ -75,8 +75,8 @@ def _render_resolved(
     folder: Path, output: Output, layouts: list[tuple[str, Path]], *, offline: bool
 ) -> list[dict[str, Any]]:
     # Whoever has a lock pays for none of this.
-    from render.rendering import render_lock
-    from render.resolving import Resolver
+    from render.app.render import render_lock
+    from render.app.resolving import Resolver
 
     resolver = Resolver(os.environ, output, layouts, offline=offline, in_memory=True)
     outcome = resolver.resolve(folder)

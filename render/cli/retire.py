@@ -9,16 +9,16 @@ import click
 
 from render.cli.locked import read_whole_lock
 from render.cli.options import output_option
+from render.cli.output import Output
 from render.inputs.projects import read_settings
+from render.lifecycle.blockers import LockedFolder
+from render.lifecycle.retire import Retirement, require_agreed, require_synced, retire_packages
+from render.lifecycle.states import was_guarded
 from render.limits import Limits
+from render.live.guards import require_unguarded
+from render.live.objects import parse_live_objects
 from render.lock.file import write_lock
 from render.lock.format import format_lock
-from render.lock.holding import LockedFolder
-from render.lock.leaving import was_guarded
-from render.lock.live_objects import parse_live_objects
-from render.lock.retire import Retirement, require_agreed, require_synced, retire_packages
-from render.manifests.live import require_unguarded
-from render.output import Output
 from render.views.retirement import format_retirements, retirement_document, retirement_hints
 
 

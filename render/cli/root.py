@@ -4,7 +4,7 @@ import click
 
 from render import __version__
 from render.cli.lazy import LazyGroup
-from render.output import Output
+from render.cli.output import Output
 
 # What a shell sets to ask for completions.
 COMPLETE_VARIABLE = "_XPLOCK_COMPLETE"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from io import StringIO, TextIOWrapper
 from pathlib import Path
 
+from render.cli.output import Output, drop_stdout
 from render.errors import RenderError
-from render.output import Output, drop_stdout
 from render.texts import redact, visible
 
 _INTERRUPTED = 130
@@ -51,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
 def _invoke(arguments: Sequence[str], output: Output) -> int:
     # Each way imports what it needs, and no more.
     if _is_plugin_call(arguments):
-        from render.plugin import run_plugin
+        from render.argocd.plugin import run_plugin
 
         run_plugin(arguments[1:], os.environ, output)
         return 0
@@ -62,7 +62,7 @@ def _invoke(arguments: Sequence[str], output: Output) -> int:
         render_plain(plain[0], output)
         return 0
     if plain:
-        from render.cli.checking import check_folders
+        from render.app.check import check_folders
 
         return check_folders(plain, output)
     from render.cli.invoke import invoke

@@ -6,10 +6,9 @@ import click
 
 from render.cli.locked import folder_argument, read_whole_lock
 from render.cli.options import output_option
-from render.lock.update import find_source
-from render.output import Output
-from render.views.tree import TreeView, format_tree
-from render.views.tree_document import tree_document
+from render.cli.output import Output
+from render.lifecycle.preferences import find_source
+from render.views.tree import TreeView, format_tree, tree_document
 
 _EVERYTHING = ""
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
+from render.app.world import World, open_world
 from render.cli.locked import read_whole_lock
 from render.cli.operator_options import REGISTRIES, OperatedCommand
 from render.cli.options import folders_argument, layout_option, output_option
-from render.connect import World, open_world
+from render.cli.output import Output
 from render.errors import Differs, RenderError
 from render.inputs.projects import read_inputs
 from render.lock.verify import VerifyFinding, verify_package
-from render.output import Output
 from render.texts import counted
 from render.views.verification import findings_document, format_findings
 

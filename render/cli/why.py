@@ -7,9 +7,9 @@ import click
 
 from render.cli.locked import folder_argument, read_whole_lock
 from render.cli.options import output_option
+from render.cli.output import Output
+from render.lifecycle.preferences import find_known
 from render.lock.model import Lock
-from render.lock.update import find_known
-from render.output import Output
 from render.references import Source
 from render.views.replaced import explain_replaced, format_succession, succession_document
 from render.views.why import explain, explanation_document, format_explanation

@@ -4,9 +4,8 @@ from pathlib import Path
 
 from render.errors import InvalidInput
 from render.git.failures import GitFailed, RepositoryLocked
-from render.git.filters import filters_off
 from render.git.objects import GONE, Entries, Entry, empty_tree, put_into_index
-from render.git.repository import Place, Repository
+from render.git.repository import Place, Repository, filters_off
 from render.git.revisions import find_files, resolve_commit
 
 _HEADS = "refs/heads/"

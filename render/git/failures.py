@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from render.errors import RenderError
-from render.scratch import hide_scratch_folders
+from render.system.scratch import hide_scratch_folders
 
 _LOCKED = re.compile(r"Unable to create '(.+?\.lock)': File exists", re.DOTALL)
 _FOREIGN = re.compile(r"detected dubious ownership in repository at '(.+?)'", re.DOTALL)

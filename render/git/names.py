@@ -3,8 +3,8 @@
 import re
 
 from render.errors import InvalidInput
+from render.lean import dataclass
 from render.texts import hides_something
-from render.values import dataclass
 
 _LONGEST = 200
 # git-check-ref-format(1): what a name must not hold anywhere, and what none of its parts may begin or end with.

@@ -9,7 +9,7 @@ from render.errors import InvalidInput
 from render.git.names import Author
 from render.git.repository import Repository
 from render.git.revisions import find_files
-from render.scratch import scratch_folder
+from render.system.scratch import scratch_folder
 
 _PLAIN = "100644"
 # The mode of a file that an index has no longer.

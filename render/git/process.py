@@ -11,7 +11,7 @@ os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
 from git.cmd import Git
 from git.exc import GitError
 
-from render.alarm import LAST_SECONDS
+from render.system.alarm import LAST_SECONDS
 
 # Whatever else a hook or a shell set would point git at another repository or index. What stays is how somebody
 # reaches a server, where their own configuration is, and who they are.

@@ -1,14 +1,17 @@
 """Git, read: what a file was at a revision, and who changed it."""
 
+import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from render.errors import InvalidInput
 from render.git.repository import Repository
 from render.limits import LimitExceeded, Limits
+from render.system.files import InvalidFile, read_plain
 
 # git-check-ref-format(1), and the suffixes of gitrevisions(7); no text that could be an option.
 _REVISION = re.compile(r"(?!-)[^\x00-\x20\x7f:?*\[\\]{1,255}")
@@ -118,3 +121,94 @@ def _is_something(path: Path) -> bool:
     if path.is_dir() and os.access(path, os.R_OK):
         return any(path.iterdir())
     return path.exists()
+
+
+_SHA256_DIGITS = 64
+
+
+def find_uncommitted(repository: Repository, commit: str, prefix: str, names: Iterable[str]) -> list[str]:
+    """Return which files of a folder a commit does not have as they are here, sorted; links are not looked at."""
+    there = find_files(repository, commit, [prefix] if prefix else [])
+    folder = repository.root / prefix
+    most = repository.limits.file_bytes
+    return sorted(name for name in names if not _is_same(folder / name, there.get(prefix + name), most))
+
+
+def _is_same(path: Path, entry: FileEntry | None, most: int) -> bool:
+    try:
+        data = read_plain(path, most)
+    except InvalidFile:
+        return True
+    if entry is None or data is None:
+        return False
+    # Git may have changed the line ends when it wrote the file.
+    texts = (data, data.replace(b"\r\n", b"\n"))
+    return entry.blob in [_blob_id(text, len(entry.blob)) for text in texts]
+
+
+def _blob_id(data: bytes, digits: int) -> str:
+    """Return the id that git gives to bytes."""
+    whole = b"blob %d\0" % len(data) + data
+    made = hashlib.sha256(whole) if digits == _SHA256_DIGITS else hashlib.sha1(whole, usedforsecurity=False)
+    return made.hexdigest()
+
+
+_FOLDER = b"40000"
+
+
+class _Entry(NamedTuple):
+    """A file or a folder in a tree."""
+
+    mode: bytes
+    id: str
+
+
+def require_small(repository: Repository, commit: str, what: str) -> None:
+    """Refuse a commit with more files, or more in them, than anybody may have us write."""
+    limits = repository.limits
+    listed = repository.run("rev-list", "--objects", "--no-object-names", f"{commit}^{{tree}}", "--")
+    # Each at least once, and the tree itself.
+    if listed.count(b"\n") > limits.branch_files + 1:
+        raise LimitExceeded(f"{what} has too many files", "branch_files", limits)
+    facts = [line.split() for line in repository.run("cat-file", "--batch-check", data=listed).splitlines()]
+    sizes = {name.decode(): int(size) for name, kind, size in facts if kind == b"blob"}
+    trees = _read_trees(repository, [name for name, kind, _ in facts if kind == b"tree"])
+    files, data = 0, 0
+    # All trees that are equally deep at once. A few small ones within each other can stand for billions of files.
+    level = Counter(name.decode() for name, _, _ in facts[:1])
+    while level:
+        below: Counter[str] = Counter()
+        for tree, times in level.items():
+            for entry in trees[tree]:
+                files += times
+                data += times * sizes.get(entry.id, 0)
+                if entry.mode == _FOLDER:
+                    below[entry.id] += times
+        if files > limits.branch_files:
+            raise LimitExceeded(f"{what} has too many files", "branch_files", limits)
+        if data > limits.branch_bytes:
+            raise LimitExceeded(f"{what} is too large", "branch_bytes", limits)
+        level = below
+
+
+def _read_trees(repository: Repository, names: list[bytes]) -> dict[str, list[_Entry]]:
+    output = repository.run("cat-file", "--batch", data=b"".join(name + b"\n" for name in names))
+    trees: dict[str, list[_Entry]] = {}
+    start = 0
+    while start < len(output):
+        end = output.index(b"\n", start)
+        name, _, size = output[start:end].split()
+        start = end + 1 + int(size)
+        trees[name.decode()] = list(_parse_tree(output[end + 1 : start], len(name) // 2))
+        start += 1
+    return trees
+
+
+def _parse_tree(data: bytes, id_bytes: int) -> Iterator[_Entry]:
+    """Yield what a tree holds: a mode, a name that ends with a zero, and an id, one after the other."""
+    start = 0
+    while start < len(data):
+        end = data.index(b"\0", start) + 1
+        mode = data[start : data.index(b" ", start)]
+        start = end + id_bytes
+        yield _Entry(mode, data[end:start].hex())

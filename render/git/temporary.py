@@ -8,13 +8,11 @@ from urllib.parse import urlsplit
 
 from render.deadline import Deadline
 from render.errors import InvalidInput
-from render.git.authorities import FILES, with_authorities
+from render.git.credentials import FILES, Token, hide_secrets, with_authorities, with_token
 from render.git.remotes import Remote, list_refs
 from render.git.repository import Repository
-from render.git.secrets import hide_secrets
-from render.git.tokens import Token, with_token
 from render.limits import Limits
-from render.scratch import scratch_folder
+from render.system.scratch import scratch_folder
 from render.texts import hides_something
 
 # The name under which the temporary repository knows the server.

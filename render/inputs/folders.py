@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 from render.errors import InvalidInput
-from render.files import InvalidFile, is_there, open_plain
 from render.limits import LimitExceeded, Limits
+from render.system.files import InvalidFile, is_there, open_plain
 
 KUSTOMIZATION_FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 

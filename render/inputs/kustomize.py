@@ -13,8 +13,8 @@ from typing import IO, cast
 
 from render.errors import InvalidInput, RenderError
 from render.limits import LimitExceeded, Limits, setting
-from render.processes import kill_group
-from render.scratch import hide_scratch_folders, scratch_folder
+from render.system.programs import kill_group
+from render.system.scratch import hide_scratch_folders, scratch_folder
 from render.texts import redact, visible
 
 _TOOLS = (("kustomize", "build"), ("kubectl", "kustomize"))

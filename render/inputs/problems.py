@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from render.errors import InvalidInput, RenderError
-from render.fields import Fields
 from render.texts import first_lines
+from render.yaml.fields import Fields
 
 _SHOWN = 100
 

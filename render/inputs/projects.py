@@ -3,22 +3,20 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from render.documents import file_rules, parse_documents
 from render.errors import InvalidInput, RenderError
-from render.fields import Fields
-from render.files import LOCK_FILE, PACKAGE_FILES
-from render.hints import Any
-from render.inputs.agreement import agree_on_rewrites, agree_on_roots
 from render.inputs.folders import list_kustomizations, list_yaml_files, read_inside
 from render.inputs.problems import InvalidInputs, describe
 from render.inputs.record import make_record
-from render.inputs.roots import Document, sort_documents
+from render.inputs.roots import Document, agree_on_rewrites, agree_on_roots, sort_documents
+from render.lean import Any, dataclass, replace
 from render.limits import Limits
 from render.packages import is_meta, is_project
+from render.requests import Root
 from render.rewrites import Rewrite
-from render.roots import Root
 from render.settings import SETTINGS_FILE, Settings
-from render.values import dataclass, replace
+from render.system.files import LOCK_FILE, PACKAGE_FILES
+from render.yaml.documents import file_rules, parse_documents
+from render.yaml.fields import Fields
 
 _EXAMPLE = (
     "ask for one, for example in provider.yaml:",
@@ -118,7 +116,7 @@ def _read_files(folder: Path, names: Sequence[str], limits: Limits, problems: li
         documents = _parse(data, name, limits, problems)
         if name in PACKAGE_FILES and any(_describes_package(document.value) for document in documents):
             # Metadata is understood for folders that hold a package.
-            from render.inputs.dependencies import parse_dependencies
+            from render.inputs.package_on_disk import parse_dependencies
 
             files.dependencies.extend(parse_dependencies(data, name, limits, problems))
         else:
@@ -154,7 +152,7 @@ def _kustomize(
     folder: Path, limits: Limits, environ: Mapping[str, str], problems: list[str]
 ) -> list[Document]:
     # Starting programs is for folders that have a kustomization.
-    from render.inputs.kustomizations import check_kustomizations
+    from render.inputs.kustomization_checks import check_kustomizations
     from render.inputs.kustomize import build_kustomization
 
     problems.extend(check_kustomizations(folder, limits))

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from render.digests import digest_value
+from render.requests import Root
 from render.rewrites import Rewrite
-from render.roots import Root
 from render.settings import Settings
 
 # What only rendering reads: it changes manifests and no lock.

@@ -3,15 +3,51 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from render.documents import type_name
-from render.fields import Fields
-from render.hints import Any
-from render.inputs.asked import OBJECT_NAME, OBJECT_NAME_MEANING, parse_package, parse_request
+from render.constraints import parse_constraint
+from render.errors import InvalidInput
 from render.inputs.problems import complaints, placed
+from render.lean import Any, dataclass, replace
 from render.packages import Kind, is_meta, is_project
+from render.references import DOCKER_HUB, InvalidReference, Reference, Source, parse_reference, parse_source
+from render.requests import Request, Root
 from render.rewrites import Rewrite
-from render.roots import Root
-from render.values import dataclass
+from render.yaml.documents import type_name
+from render.yaml.fields import Fields
+
+OBJECT_NAME = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+OBJECT_NAME_MEANING = "a DNS label: at most 63 lower-case letters, digits and '-'"
+
+
+class TwoRequests(InvalidInput):
+    """A range beside a tag or a digest."""
+
+    def __init__(self, reference: Reference) -> None:
+        super().__init__(
+            f"a range of versions excludes a tag and a digest, and the package is {reference}",
+            next=f"leave out the range, or write {reference.source}",
+        )
+
+
+def parse_package(text: str) -> Reference:
+    """Parse a package with its registry; unlike Crossplane we take one without tag and digest, and choose."""
+    if "@" in text or ":" in text.rpartition("/")[2]:
+        return parse_reference(text)
+    source = parse_source(text)
+    if source.registry in DOCKER_HUB and "/" not in source.repository:
+        raise InvalidReference(
+            text, f"on Docker Hub its full name is {source.registry}/library/{source.repository}"
+        )
+    return Reference(source)
+
+
+def parse_request(reference: Reference, versions: str | None) -> Request:
+    """Return what is asked for: what the reference says, or else a range."""
+    if versions is None:
+        return Request(tag=reference.tag, digest=reference.digest)
+    if reference.tag or reference.digest:
+        raise TwoRequests(reference)
+    return Request.of(parse_constraint(versions))
+
 
 VERSION_ANNOTATION = "xplock.dev/version"
 
@@ -190,3 +226,66 @@ def _required(fields: Fields, key: str) -> str:
     if fields.get(key) in (None, ""):
         fields.complain(key, "it is missing or empty")
     return text
+
+
+def agree_on_roots(roots: Iterable[Root], problems: list[str]) -> tuple[Root, ...]:
+    """Return one root for each source, sorted by source and name."""
+    agreed: dict[Source, Root] = {}
+    for root in roots:
+        known = agreed.get(root.source)
+        agreed[root.source] = root if known is None else _join(known, root, problems)
+    _check_names(agreed.values(), problems)
+    return tuple(sorted(agreed.values(), key=lambda root: (root.source, root.name or "")))
+
+
+def agree_on_rewrites(rewrites: Iterable[Rewrite], problems: list[str]) -> tuple[Rewrite, ...]:
+    """Return one rewrite for each prefix, in the order they come in."""
+    agreed: dict[str, Rewrite] = {}
+    for rewrite in rewrites:
+        known = agreed.setdefault(rewrite.prefix, rewrite)
+        if known.replacement != rewrite.replacement:
+            problems.append(
+                f"{rewrite.place}: {rewrite.prefix} is rewritten to {rewrite.replacement} here "
+                f"and to {known.replacement} in {known.place}; Crossplane takes either"
+            )
+    return tuple(agreed.values())
+
+
+def _join(known: Root, root: Root, problems: list[str]) -> Root:
+    differences = [
+        ("version", str(known.request), str(root.request), known.request != root.request),
+        ("name", known.name, root.name, _differ(known.name, root.name)),
+        ("kind", known.kind, root.kind, _differ(known.kind, root.kind)),
+    ]
+    for what, old, new, differs in differences:
+        if differs:
+            problems.append(
+                f"{root.place}: {root.source} is asked for with the {what} {new} here "
+                f"and with {old} in {known.place}"
+            )
+    if known.is_manifest and root.is_manifest and known.fields != root.fields:
+        problems.append(f"{root.place}: the manifest of {root.source} has other fields than in {known.place}")
+    return replace(
+        known,
+        place=f"{known.place} and {root.place}",
+        name=known.name or root.name,
+        kind=known.kind or root.kind,
+        fields=known.fields or root.fields,
+    )
+
+
+def _differ(old: str | None, new: str | None) -> bool:
+    # Whoever says nothing agrees.
+    return old is not None and new is not None and old != new
+
+
+def _check_names(roots: Iterable[Root], problems: list[str]) -> None:
+    named: dict[tuple[Kind, str], Root] = {}
+    for root in roots:
+        if root.name is None or root.kind is None:
+            continue
+        known = named.setdefault((root.kind, root.name), root)
+        if known is not root:
+            problems.append(
+                f"{root.place}: {root.kind}/{root.name} is {root.source} here and {known.source} in {known.place}"
+            )

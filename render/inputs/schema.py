@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from render.files import replace_file
-from render.inputs.keys import Entries, Key
 from render.inputs.settings import KEYS
-from render.inputs.shapes import Choice, Flag, Number, OneOrMore, Shape, Text, TextMap, Texts
+from render.inputs.table import Choice, Entries, Flag, Key, Number, OneOrMore, Shape, Text, TextMap, Texts
+from render.system.files import replace_file
 
 SCHEMA_FILE = Path(__file__).with_name("xplock.schema.json")
 

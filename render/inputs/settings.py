@@ -3,21 +3,16 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from render.documents import file_rules, parse_documents
 from render.errors import RenderError
-from render.inputs.asked import OBJECT_NAME, OBJECT_NAME_MEANING, parse_package, parse_request
 from render.inputs.folders import is_folder
-from render.inputs.keys import Entries, Entry, Key, read_entry
-from render.inputs.moves import MOVES, parse_moves
-from render.inputs.overrides import OVERRIDES, parse_override
 from render.inputs.problems import complaints, describe, placed
-from render.inputs.shapes import Choice, Flag, Text, Texts
-from render.inputs.uses import parse_uses
+from render.inputs.roots import OBJECT_NAME, OBJECT_NAME_MEANING, parse_package, parse_request
+from render.inputs.settings_entries import MOVES, OVERRIDES, parse_moves, parse_override, parse_uses
+from render.inputs.table import Choice, Entries, Entry, Flag, Key, Text, Texts, read_entry
 from render.limits import Limits
-from render.overrides import Override
-from render.prefixes import parse_prefix
+from render.overrides import Override, parse_prefix
+from render.requests import Root
 from render.rewrites import Rewrite
-from render.roots import Root
 from render.settings import (
     SETTINGS_FILE,
     Detach,
@@ -28,6 +23,7 @@ from render.settings import (
     Waves,
 )
 from render.versions import Version, parse_version
+from render.yaml.documents import file_rules, parse_documents
 
 # The parser and the JSON Schema both come from this table.
 KEYS = (

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from render.hints import TypeAlias
+from render.lean import TypeAlias
+from render.lock.graph import Serving, Target
 from render.lock.model import Lock, LockedDependency, LockedPackage, spec_of
-from render.lock.serving import Serving, Target
 from render.names import object_name
 from render.references import Source, is_digest
 

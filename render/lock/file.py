@@ -6,11 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from render.errors import RenderError
-from render.files import LOCK_FILE, is_there, read_plain, replace_file
 from render.limits import LimitExceeded, Limits
 from render.lock.format import NewerRevision
 from render.lock.model import FORMAT_REVISION, FORMAT_VERSION, Lock
 from render.lock.parse import UnsupportedLock, parse_lock
+from render.system.files import LOCK_FILE, is_there, read_plain, replace_file
 
 # At the start of a line there are only the keys of a document itself.
 _FORMAT = rb"(?m)^(version|revision): *([0-9]{1,9})\s*$"

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from render.documents import Place, find_lines, type_name
 from render.errors import InvalidInput, RenderError
-from render.hints import Any, TypeVar
+from render.lean import Any, TypeVar, dataclass, field
 from render.limits import Limits
 from render.texts import first_lines
-from render.values import dataclass, field
+from render.yaml.documents import Place, find_lines, type_name
 
 T = TypeVar("T")
 

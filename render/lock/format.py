@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from render.errors import RenderError
-from render.hints import Any
+from render.lean import Any
 from render.lock.model import (
     FORMAT_REVISION,
     FORMAT_VERSION,
@@ -17,7 +17,7 @@ from render.lock.model import (
 )
 from render.names import revision_name
 from render.references import Source
-from render.yaml_text import format_document
+from render.yaml.writer import format_document
 
 HEADER = "# Written by xplock. Edit what you ask for, not this file, and run `xplock lock`.\n"
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
+from render.lean import dataclass, field
 from render.moves import Consent, Strategy
 from render.packages import Kind
 from render.references import Digest, PartialSource, Source, parse_dependency_source
-from render.values import dataclass, field
 
 # A newer version is refused, a newer revision is read: it only adds what may be ignored.
 FORMAT_VERSION = 1

@@ -4,16 +4,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from render import __version__
-from render.documents import InvalidDocument, Place, lock_rules, parse_documents
 from render.errors import InvalidInput, RenderError
-from render.hints import Any
+from render.lean import Any, replace
 from render.limits import Limits
+from render.lock.documents import DetailsEntry, E, Halves, LockEntry, read_halves
 from render.lock.findings import DoubledLock, Findings, InvalidLock
-from render.lock.halves import DetailsEntry, E, Halves, LockEntry, read_halves
 from render.lock.model import FORMAT_VERSION, Lock, LockedPackage, Provided
 from render.names import revision_name
 from render.references import Source, is_digest
-from render.values import replace
+from render.yaml.documents import InvalidDocument, Place, lock_rules, parse_documents
 
 _DOCUMENTS = ("Lock", "LockDetails")
 _HIGHEST_VERSION = 1_000_000_000

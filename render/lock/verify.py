@@ -6,11 +6,11 @@ from enum import StrEnum
 from typing import Protocol
 
 from render.errors import UnusableContent
-from render.lock.create import lock_dependencies
+from render.lifecycle.write import lock_dependencies
 from render.lock.model import LockedDependency, LockedPackage, State
 from render.packages import Package, count_kinds, digest_objects
 from render.references import Digest, Reference
-from render.registry.manifests import NotFound
+from render.registry.oci import NotFound
 from render.resolve.edges import dependency_edges
 
 

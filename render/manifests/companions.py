@@ -6,7 +6,7 @@ into the tag does not fit that any more.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from render.hints import Any, TypeAlias
+from render.lean import Any, TypeAlias
 from render.manifests.pins import IMAGE_CONFIG, Pin, image_config
 
 _PURPOSES = ("registry", "runtime", "verification")

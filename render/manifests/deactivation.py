@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from render.crossplane import needs_inactive_revision
 from render.lock.format import PACKAGE_API
 from render.lock.model import LockedPackage
-from render.manifests.annotations import add_options
 from render.manifests.packages import render_package
+from render.manifests.sync_annotations import add_options
 from render.names import revision_name
 from render.versions import Version
 
@@ -13,7 +14,6 @@ from render.versions import Version
 _IGNORED_HEALTH = "argocd.argoproj.io/ignore-healthcheck"
 # The revision belongs to Crossplane; only the one field below is ours.
 _PARTIAL = ("ServerSideApply=true", "Validate=false")
-_SPEC_IS_ENOUGH = (2, 4)
 
 
 def render_deactivated(
@@ -26,12 +26,7 @@ def render_deactivated(
     value["spec"] = {"package": value["spec"].pop("package"), **dict(sorted(value["spec"].items()))}
     annotations = {**value["metadata"].get("annotations", {}), _IGNORED_HEALTH: "true"}
     value["metadata"]["annotations"] = dict(sorted(annotations.items()))
-    return [value, _render_revision(package)] if needs_revision(crossplane) else [value]
-
-
-def needs_revision(crossplane: Version | None) -> bool:
-    """Tell whether a revision has to be named to be switched off; later, the change of the spec alone does it."""
-    return crossplane is None or crossplane.precedence[:2] < _SPEC_IS_ENOUGH
+    return [value, _render_revision(package)] if needs_inactive_revision(crossplane) else [value]
 
 
 def _render_revision(package: LockedPackage) -> dict[str, Any]:

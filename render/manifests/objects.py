@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from render.hints import TYPE_CHECKING, Any, TypeAlias
+from render.lean import TYPE_CHECKING, Any, TypeAlias
 from render.lock.model import Lock, LockedPackage
-from render.manifests.clashes import FOLDER, LOCK, check_identities, check_packages
 from render.manifests.companions import render_companions
-from render.manifests.layers import find_layers
+from render.manifests.conflicts import FOLDER, LOCK, check_identities, check_packages
+from render.manifests.order import find_layers
 from render.manifests.packages import check_admitted, render_package
-from render.manifests.passed import is_setting, refuse_locks, render_other, render_setting
+from render.manifests.passthrough import is_setting, refuse_locks, render_other, render_setting
 from render.manifests.pins import find_pins, render_pin
-from render.manifests.waves import instance_wave, package_wave
+from render.manifests.sync_annotations import instance_wave, package_wave
 
 if TYPE_CHECKING:
     # Reading a folder takes more than rendering it.

@@ -1,24 +1,79 @@
 """The rendered set through a kustomization of the user's: built in a copy, and checked when it comes back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from render.documents import file_rules, parse_documents
 from render.errors import InvalidInput, RenderError
 from render.inputs.folders import KUSTOMIZATION_FILES
-from render.inputs.kustomizations import check_kustomizations, repository_of
+from render.inputs.kustomization_checks import check_kustomizations, repository_of
 from render.inputs.kustomize import KustomizeFailed, build_kustomization
 from render.inputs.problems import InvalidInputs
-from render.limits import Limits
-from render.manifests.copying import copy_folder
-from render.manifests.fixed import check_fixed
-from render.manifests.identities import identify
-from render.manifests.passed import refuse_locks
+from render.lean import replace
+from render.limits import LimitExceeded, Limits
+from render.manifests.identity import identify
+from render.manifests.overlay_checks import check_fixed
+from render.manifests.passthrough import refuse_locks
 from render.manifests.text import format_yaml
-from render.scratch import scratch_folder, writing
-from render.values import replace
-from render.yaml_text import format_document
+from render.system.files import InvalidFile, read_plain
+from render.system.scratch import scratch_folder, writing
+from render.yaml.documents import file_rules, parse_documents
+from render.yaml.writer import format_document
+
+# A repository's own folder: large, and no part of what is built.
+_SKIPPED = ".git"
+
+
+def copy_folder(source: Path, target: Path, limits: Limits) -> None:
+    """Copy a folder to a place that is not there yet."""
+    left = limits.kustomize_bytes
+    try:
+        target.mkdir()
+        for path in _walk(source, limits):
+            data = _read(path, source, left, limits)
+            left -= len(data or b"")
+            _put(target / path.relative_to(source), data)
+    except OSError as error:
+        raise RenderError(
+            f"{source} cannot be copied", why=(error.strerror or str(error)).lower(), next="check the folder"
+        ) from None
+
+
+def _walk(folder: Path, limits: Limits) -> Iterator[Path]:
+    """Yield everything below a folder, each folder before what is in it."""
+    waiting, found = [folder], 0
+    while waiting:
+        for path in sorted(waiting.pop().iterdir()):
+            if path.name == _SKIPPED:
+                continue
+            found += 1
+            if found > limits.files:
+                raise LimitExceeded(f"{folder} has too many files", "files", limits)
+            yield path
+            if path.is_dir():
+                waiting.append(path)
+
+
+def _read(path: Path, source: Path, left: int, limits: Limits) -> bytes | None:
+    """Return the bytes of a file; a folder has none."""
+    if path.is_symlink():
+        raise InvalidFile(
+            f"{path} is not copied", why="it is a symbolic link", next="put the file itself there"
+        )
+    if path.is_dir():
+        return None
+    data = read_plain(path, left)
+    if data is None:
+        raise LimitExceeded(f"{source} is too large", "kustomize_bytes", limits)
+    return data
+
+
+def _put(path: Path, data: bytes | None) -> None:
+    if data is None:
+        path.mkdir()
+    else:
+        path.write_bytes(data)
+
 
 _RENDERED = "rendered"
 _FILE = "objects.yaml"

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from render.errors import InvalidInput
-from render.hints import Any
+from render.lean import Any
 from render.lock.format import PACKAGE_API
 from render.lock.model import LockedPackage
-from render.manifests.annotations import set_wave
-from render.manifests.guards import add_guards, remove_guards
+from render.manifests.sync_annotations import add_guards, remove_guards, set_wave
 from render.references import is_admitted
 from render.texts import first_lines, first_names
 

@@ -4,16 +4,46 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from render.digests import sha256_hex
 from render.errors import InvalidInput
-from render.hints import Any
+from render.lean import Any, dataclass
 from render.lock.model import LockedPackage, pin_places
-from render.manifests.annotations import SYNC_WAVE
-from render.manifests.locations import Locations
-from render.manifests.waves import EARLY
+from render.manifests.sync_annotations import EARLY, SYNC_WAVE
 from render.names import dns_label
-from render.references import Digest, Source
-from render.rewrites import Rewrite
+from render.references import Digest, InvalidReference, Source, parse_reference
+from render.rewrites import InvalidRewrite, Rewrite, Rewrites
 from render.texts import first_lines
-from render.values import dataclass
+
+
+class Locations:
+    """Answers where a tag is pulled from; every location is checked once."""
+
+    def __init__(self, rewrites: Sequence[Rewrite]) -> None:
+        self._rewrites = Rewrites(rewrites)
+        self._checked: set[str] = set()
+
+    def exact(self, text: str) -> Rewrite | None:
+        """Return the rewrite whose prefix is all of a reference."""
+        return self._rewrites.exact(text)
+
+    def find(self, source: str, tag: str) -> tuple[str, str]:
+        """Return what is pulled for a tag of a source, and the same without its tag or digest."""
+        text = f"{source}:{tag}"
+        rewrite = self._rewrites.find(text)
+        if rewrite is None:
+            return text, source
+        pulled = rewrite.apply(text)
+        location = pulled.removesuffix(f":{tag}")
+        return pulled, location if location in self._checked else self._check(rewrite, text, pulled)
+
+    def _check(self, rewrite: Rewrite, text: str, pulled: str) -> str:
+        try:
+            reference = parse_reference(pulled)
+        except InvalidReference as error:
+            raise InvalidRewrite(rewrite, text, error) from None
+        # As it is written there: other ImageConfigs are compared with that text.
+        location = pulled.partition("@")[0].removesuffix(f":{reference.tag}")
+        self._checked.add(location)
+        return location
+
 
 IMAGE_CONFIG = ("pkg.crossplane.io/v1beta1", "ImageConfig")
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from render.hints import Any
-from render.yaml_text import format_document
+from render.lean import Any
+from render.yaml.writer import format_document
 
 
 def format_yaml(objects: Sequence[Mapping[str, Any]]) -> str:

@@ -12,7 +12,7 @@ from render.limits import LimitExceeded
 from render.references import Digest, Reference, Source, is_tag
 from render.registry.addresses import RequestRefused, api_address, follow_url, host_of, split_url
 from render.registry.cache import Cache
-from render.registry.manifests import (
+from render.registry.oci import (
     IMAGE_TYPES,
     INDEX_TYPES,
     Content,

@@ -17,7 +17,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from render.deadline import Deadline
 from render.errors import InvalidInput
 from render.limits import Limits
-from render.registry.settings import RegistrySettings
+from render.registry.access import RegistrySettings
 from render.texts import redact
 
 _WATCH_SECONDS = 0.1

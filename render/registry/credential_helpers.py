@@ -14,7 +14,7 @@ from typing import IO, cast
 
 from render.errors import RenderError
 from render.limits import KIB, Limits, format_bytes, setting
-from render.processes import kill_group
+from render.system.programs import kill_group
 from render.texts import is_encodable, redact
 
 _HELPER_BYTES = 64 * KIB

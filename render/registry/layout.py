@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import IO
 
 from render.errors import InvalidInput, RenderError, UnusableContent
-from render.files import InvalidFile, open_plain, replace_file
 from render.limits import LimitExceeded, Limits
 from render.references import Digest, Reference, Source, is_tag, parse_reference, parse_source
-from render.registry.manifests import (
+from render.registry.oci import (
     OCI_INDEX,
     Content,
     Descriptor,
@@ -24,6 +23,7 @@ from render.registry.manifests import (
     format_index,
     parse_content,
 )
+from render.system.files import InvalidFile, open_plain, replace_file
 
 _NAME = "org.opencontainers.image.ref.name"
 _MARKER = "oci-layout"

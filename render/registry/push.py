@@ -15,10 +15,10 @@ from requests.adapters import HTTPAdapter
 
 from render.errors import RenderError
 from render.references import Digest, Source
+from render.registry.access import RegistrySettings
 from render.registry.addresses import RequestRefused, api_address, follow_url, host_of, is_private, split_url
 from render.registry.connections import read_proxies, tls_context
-from render.registry.manifests import Content, Descriptor
-from render.registry.settings import RegistrySettings
+from render.registry.oci import Content, Descriptor
 from render.registry.tokens import Authenticator
 from render.registry.transport import Transport
 from render.texts import redact, visible

@@ -10,9 +10,9 @@ from urllib.parse import SplitResult, urlencode
 
 from render.errors import RenderError
 from render.references import Source
+from render.registry.access import RegistrySettings
 from render.registry.addresses import RequestRefused, api_address, host_of, is_private, split_url
 from render.registry.credentials import Credentials, CredentialStore
-from render.registry.settings import RegistrySettings
 from render.registry.transport import Request, Transport
 
 # RFC 9110, 11.6.1: schemes and their parameters in one list. Nothing here looks at a character twice for

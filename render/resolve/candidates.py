@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from render.references import Digest
+from render.requests import Request
 from render.resolve.model import Candidate
-from render.roots import Request
 from render.versions import parse_candidate
 
 # Sets of candidates are whole numbers used as bit sets: bit 0 stands for "not installed", bit 1 for the first

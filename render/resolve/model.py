@@ -8,7 +8,7 @@ from typing import Protocol
 from render.constraints import ANY
 from render.packages import Dependency, Kind, Package
 from render.references import Digest, Reference, Source
-from render.roots import Request, Root
+from render.requests import Request, Root
 from render.versions import Version
 
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from render.packages import Package
 from render.references import Digest, Source
-from render.registry.manifests import NotFound
+from render.registry.oci import NotFound
+from render.requests import Request
 from render.resolve.candidates import ABSENT, Bits, Universe, bit, highest, make_universe
 from render.resolve.edges import dependency_edges
-from render.resolve.fetching import Fetcher
 from render.resolve.model import Bound, Candidate, Chosen, Edge, Resolution, Wanted
+from render.resolve.prefetch import Fetcher
 from render.resolve.solver import USER, Fact, Incompatibility
-from render.roots import Request
 from render.versions import highest_first, parse_candidate
 
 

@@ -7,14 +7,14 @@ from render.errors import RenderError
 from render.limits import Limits
 from render.packages import Package
 from render.references import Source
+from render.requests import Request, Root
+from render.resolve.answer_rules import check_answer
 from render.resolve.conflict import Suggestion, explain, leaves
 from render.resolve.edges import dependency_edges
-from render.resolve.fetching import Fetcher
 from render.resolve.model import Catalog, Edge, Resolution, Wanted
+from render.resolve.prefetch import Fetcher
 from render.resolve.question import NewCandidates, Question
-from render.resolve.rules import check_answer
 from render.resolve.solver import Fact, Solver, Unsolvable
-from render.roots import Request, Root
 
 _TRIED_EDITS = 3
 _EDIT_ROUNDS = 2_000

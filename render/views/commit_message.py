@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from render import __version__
-from render.files import LOCK_FILE
+from render.git.trailers import Trailers, digest_inputs, format_trailers
 from render.lock.changes import find_changes
 from render.lock.diff import diff_locks
 from render.lock.model import Lock
-from render.templating import fill_template
+from render.system.files import LOCK_FILE
 from render.texts import first_lines, redact, visible
-from render.trailers import Trailers, digest_inputs, format_trailers
-from render.views.diff_markdown import code, format_markdown
+from render.views.diff import code, format_markdown
 from render.views.report import count_changes, format_counts, format_report
+from render.views.templating import fill_template
 
 _SUBJECT_CHARACTERS = 72
 # A message has room for so many lines about packages, and for so many at least about those of one folder.

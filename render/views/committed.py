@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from render.commit import Landed
+from render.git.landing import Landed
 from render.git.remotes import Remote
 from render.texts import counted, visible
 from render.views.commit_message import LockChange, format_pull_request

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from render.packages import Dependency, PackagedObject, count_kinds
-from render.registry.manifests import Descriptor
+from render.registry.oci import Descriptor
 from render.texts import counted, visible
+from render.xpkg.allowed_objects import format_allowed
 from render.xpkg.image import XPKG_ANNOTATION, Image, is_extensions
 from render.xpkg.inspect import Inspection
-from render.xpkg.rules import format_allowed
 
 # xpkg specification, "Object Annotations", in the order it lists them.
 _SPECIFIED = tuple(

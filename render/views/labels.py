@@ -3,9 +3,9 @@
 import shlex
 from collections.abc import Iterable
 
+from render.lock.diff import known_as
+from render.lock.graph import Target
 from render.lock.model import LockedPackage, Provided, State
-from render.lock.pairing import known_as
-from render.lock.serving import Target
 from render.names import object_name
 from render.references import Source
 from render.texts import visible

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from render.constraints import InvalidConstraint, parse_constraint
+from render.lock.graph import Serving, Target
 from render.lock.model import Lock, LockedPackage, Provided, State
-from render.lock.serving import Serving, Target
 from render.references import Digest, Source, is_digest
+from render.requests import Request
 from render.resolve.model import Candidate
-from render.roots import Request
 from render.versions import InvalidVersion, Version, parse_version
 
 ANY_VERSION = str(Request())

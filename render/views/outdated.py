@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from render.lock.leaving import stale_bounds
+from render.lifecycle.states import stale_bounds
 from render.lock.model import Lock, LockedPackage, State
 from render.references import Source
+from render.requests import Request
 from render.resolve.model import Bound, Candidate
-from render.roots import Request
 from render.texts import first_names, visible
 from render.versions import Version, parse_candidate
 from render.views.labels import format_locked

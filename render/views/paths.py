@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from render.errors import Differs
+from render.lock.graph import Target
 from render.lock.model import LockedPackage
-from render.lock.serving import Target
 from render.references import Source
 from render.views.links import Closure, Link, reach
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from render.files import LOCK_FILE
+from render.lifecycle.ownership import format_counts
+from render.lifecycle.retire import Retirement
+from render.lifecycle.retire_checks import list_packages, retire_advice, retire_command
 from render.lock.model import LockedPackage, State
-from render.lock.refusing import list_packages, retire_advice, retire_command
-from render.lock.retire import Retirement
-from render.lock.unclaimed import format_counts
 from render.packages import Kind
+from render.system.files import LOCK_FILE
 from render.texts import counted, visible
 from render.views.labels import format_pin, life_document, target_document
 

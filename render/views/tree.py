@@ -3,14 +3,23 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
 from render.errors import RenderError
 from render.limits import MIB, format_bytes
-from render.lock.model import Lock, LockedPackage
-from render.lock.serving import Target
+from render.lock.graph import Target
+from render.lock.model import Lock, LockedPackage, Provided
 from render.references import Source
 from render.texts import visible
-from render.views.labels import format_package, format_pin, leaving_marks
+from render.views.labels import (
+    format_package,
+    format_pin,
+    leaving_marks,
+    life_document,
+    package_document,
+    provided_document,
+    target_document,
+)
 from render.views.links import Closure, Link, Links, reach, read_closure
 
 _REPEATED = " (*)"
@@ -185,3 +194,41 @@ def _left_over(closure: Closure, view: TreeView, tops: Iterable[Target]) -> Iter
         if package.source not in reached:
             yield package
             reached |= reach([package.source], neighbours)
+
+
+def tree_document(lock: Lock, view: TreeView) -> dict[str, Any]:
+    """Return everything that a tree shows: a flat list, since a closure can be deeper than JSON."""
+    closure = read_closure(lock)
+    tops = [top.source for top in find_tops(closure, view)]
+    shown = reach(tops, find_neighbours(closure, view), depth=view.depth)
+    return {
+        "inverted": view.inverted,
+        "tops": [str(source) for source in tops],
+        "packages": [_document(closure, package) for package in closure.packages if package.source in shown],
+        "provided": [_provided(closure, package) for package in closure.provided if package.source in shown],
+        "deactivated": [{**target_document(off), **life_document(off)} for off in find_off(lock, view)],
+    }
+
+
+def _document(closure: Closure, package: LockedPackage) -> dict[str, Any]:
+    return {
+        **package_document(closure, package),
+        "dependencies": [_link(link) for link in closure.dependencies[package.source]],
+        "requiredBy": _dependants(closure, package),
+    }
+
+
+def _provided(closure: Closure, package: Provided) -> dict[str, Any]:
+    return {**provided_document(package), "requiredBy": _dependants(closure, package)}
+
+
+def _dependants(closure: Closure, package: Target) -> list[str]:
+    return [str(link.dependant.source) for link in closure.dependants[package.source]]
+
+
+def _link(link: Link) -> dict[str, Any]:
+    return {
+        "source": str(link.target.source),
+        "constraints": list(link.constraints),
+        "insteadOf": [str(source) for source in link.instead_of],
+    }

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import yaml
 
-from render.documents import InvalidDocument, decode_utf8
 from render.errors import InvalidInput, RenderError
-from render.files import META_FILE, read_plain
-from render.full_yaml import parse_events
 from render.inputs.folders import is_folder
 from render.limits import LimitExceeded, Limits
 from render.packages import Metadata, PackagedObject, is_meta
-from render.registry.manifests import Platform
+from render.registry.oci import Platform
+from render.system.files import META_FILE, read_plain
+from render.xpkg.allowed_objects import format_allowed, misplaced
 from render.xpkg.contents import Document, identify, split_documents
 from render.xpkg.image import BASE_LAYER, EXAMPLES_LAYER, PACKAGE_FILE
 from render.xpkg.metadata import InvalidMetadata, parse_metadata
 from render.xpkg.packing import PackedImage, pack_image
-from render.xpkg.rules import format_allowed, misplaced
+from render.yaml.documents import InvalidDocument, decode_utf8
+from render.yaml.libyaml import parse_events
 
 _EXAMPLES_FILE = ".up/examples.yaml"
 

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from render.documents import InvalidDocument, decode_utf8, glance_rules, parse_first_document, type_name
 from render.errors import UnusableContent
 from render.limits import LimitExceeded, Limits
 from render.packages import Metadata, PackagedObject, is_meta
-from render.scalars import parse_plain_scalar
 from render.texts import hides_something
 from render.xpkg.metadata import parse_metadata
+from render.yaml.documents import InvalidDocument, decode_utf8, glance_rules, parse_first_document, type_name
+from render.yaml.scalars import parse_plain_scalar
 
 _SEPARATOR = b"\n---"
 _SEPARATOR_LINE = re.compile(rb"\n---[ \t\r]*(?:#[^\n]*)?(?=\n|\Z)")

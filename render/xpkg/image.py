@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from render.errors import UnusableContent
 from render.limits import LimitExceeded, Limits
 from render.references import Digest, Reference, Source
-from render.registry.manifests import Content, Descriptor, Index, InvalidManifest, Manifest, parse_content
+from render.registry.oci import Content, Descriptor, Index, InvalidManifest, Manifest, parse_content
 from render.registry.routes import Images
 from render.xpkg.layers import Entry, read_entries, unpack
 

@@ -6,9 +6,9 @@ from render.limits import Limits
 from render.packages import Metadata, PackagedObject
 from render.references import Reference
 from render.registry.routes import Images
+from render.xpkg.allowed_objects import misplaced
 from render.xpkg.contents import parse_meta, read_contents
 from render.xpkg.image import Image, fetch_image, fetch_package_yaml
-from render.xpkg.rules import misplaced
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from render.constraints import Constraint
-from render.documents import meta_rules, parse_documents
 from render.errors import UnusableContent
-from render.fields import Fields
 from render.limits import LimitExceeded, Limits
 from render.packages import META_GROUPS, Dependency, Kind, Metadata, PermissionRequest, is_project
 from render.references import PartialSource, Source
 from render.texts import first_lines, hides_something
+from render.yaml.documents import meta_rules, parse_documents
+from render.yaml.fields import Fields
 
 REPLACES_ANNOTATION = "meta.crossplane.io/replaces"
 

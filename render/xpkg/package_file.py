@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from render.errors import InvalidInput
-from render.files import open_plain
 from render.limits import LimitExceeded, Limits
 from render.names import friendly_id
 from render.references import Digest, Reference, Source
-from render.registry.manifests import (
+from render.registry.oci import (
     OCI_CONFIG,
     OCI_LAYER,
     OCI_MANIFEST,
@@ -24,6 +23,7 @@ from render.registry.manifests import (
     digest_of,
     format_manifest,
 )
+from render.system.files import open_plain
 from render.xpkg.image import XPKG_ANNOTATION
 from render.xpkg.layers import Entry, InvalidLayer, Stream, read_entries
 from render.xpkg.packing import LABEL_PREFIX, PackedImage, pack_tar

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from render.limits import MIB
 from render.references import Digest
-from render.registry.manifests import (
+from render.registry.oci import (
     OCI_CONFIG,
     OCI_LAYER,
     Descriptor,

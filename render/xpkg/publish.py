@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from render.errors import InvalidInput
-from render.files import read_plain
 from render.limits import LimitExceeded, Limits
 from render.references import Reference, Source
-from render.registry.manifests import (
+from render.registry.oci import (
     OCI_INDEX,
     OCI_MANIFEST,
     Content,
@@ -20,6 +19,7 @@ from render.registry.manifests import (
     digest_of,
     format_index,
 )
+from render.system.files import read_plain
 from render.xpkg.image import EXTENSIONS_MANIFEST, XPKG_ANNOTATION
 from render.xpkg.package_file import PackageFile
 from render.xpkg.packing import PackedImage, pack_extensions

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from render.checks.annotations import format_annotations
+from render.checks.formats import format_annotations
 from render.checks.model import Finding, Place
 
 HOSTILE = (

@@ -6,11 +6,11 @@ import pytest
 from rig.projects import small_world
 
 from render.checks.model import Finding, Place
-from render.checks.reading import read_checked
+from render.checks.read import read_checked
 from render.checks.rules import find_findings
 from render.cli.run import run
-from render.files import LOCK_FILE
 from render.limits import Limits
+from render.system.files import LOCK_FILE
 
 MANIFEST = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: own\n"
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from render import __version__
+from render.checks.formats import sarif_document
 from render.checks.model import Finding, Place
 from render.checks.rules import load_rules
-from render.checks.sarif import sarif_document
 
 # It comes with a dependency, and without types.
 jsonschema: Any = import_module("jsonschema")

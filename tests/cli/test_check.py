@@ -13,7 +13,7 @@ import pytest
 from rig.projects import HOME, World, small_world
 
 from render.cli.run import run
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ from rig.repositories import (
 
 from render import __version__
 from render.cli.run import run
-from render.files import LOCK_FILE
-from render.trailers import digest_inputs
+from render.git.trailers import digest_inputs
+from render.system.files import LOCK_FILE
 
 RECORD = digest_inputs({"setting roots": "sha256:" + "0" * 64})
 MESSAGE = f"""\

@@ -32,8 +32,8 @@ from rig.repositories import (
 from rig.server import Answer, RecordingServer, Request, answer, make_certificate
 
 from render.cli.run import run
-from render.files import LOCK_FILE
 from render.lock.format import format_lock
+from render.system.files import LOCK_FILE
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import yaml
 from rig.projects import HOME, World, moves, small_world, text_of
 
 from render.cli.run import run
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 
 
 @pytest.fixture

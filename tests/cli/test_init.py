@@ -9,12 +9,12 @@ import pytest
 from rig.deploying import TOP, parsed, read_one
 from rig.packages import build
 
+from render.app.package import build_into_layout
+from render.app.scaffold import Choices, choose_pieces, format_file
 from render.cli.run import run
 from render.limits import Limits
-from render.packaging import build_into_layout
 from render.references import parse_reference
 from render.registry.layout import Layout
-from render.scaffold import Choices, choose_pieces, format_file
 
 URL = "https://git.example.org/acme/platform.git"
 META = '{"apiVersion": "meta.pkg.crossplane.io/v1", "kind": "Provider", "metadata": {"name": "provider-nop"}}'

@@ -7,9 +7,9 @@ import pytest
 from rig.projects import HOME, World, locked, small_world, text_of
 
 from render.cli.run import run
-from render.files import LOCK_FILE
 from render.limits import Limits
 from render.lock.file import read_lock
+from render.system.files import LOCK_FILE
 
 
 def git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

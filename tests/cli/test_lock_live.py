@@ -8,7 +8,7 @@ import pytest
 from rig.projects import HOME, World
 
 from render.cli.run import run
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 
 LIVE = f"""\
 apiVersion: pkg.crossplane.io/v1beta1

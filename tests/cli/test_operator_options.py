@@ -15,7 +15,7 @@ from rig.server import Certificate, silence
 
 from render.cli.operator_options import Setting
 from render.cli.root import xplock
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 
 NOT_LISTED = {"XPLOCK_PLAIN_HTTP": "registry.example"}
 

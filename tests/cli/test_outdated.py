@@ -17,7 +17,7 @@ from render.limits import Limits
 from render.lock.model import State
 from render.references import Reference, Source
 from render.registry.layout import Layout
-from render.registry.manifests import OCI_INDEX
+from render.registry.oci import OCI_INDEX
 
 SHOP = lock_of(
     {

@@ -13,12 +13,12 @@ import pytest
 from rig.projects import HOME, World, small_world, text_of
 
 from render.cli.invoke import invoke
+from render.cli.output import Output
 from render.cli.run import run
-from render.documents import file_rules, parse_documents
-from render.files import LOCK_FILE
 from render.limits import Limits
-from render.manifests.identities import identify
-from render.output import Output
+from render.manifests.identity import identify
+from render.system.files import LOCK_FILE
+from render.yaml.documents import file_rules, parse_documents
 
 SECONDS = 60
 ODD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: odd\ndata:\n  text: größer als ✓\n"
@@ -264,7 +264,7 @@ def modules_of(*arguments: str) -> set[str]:
 
 
 NEVER = ("urllib3", "git", "jinja2", "requests", "oras", "rich", "subprocess", "socket", "ssl", "concurrent")
-STAGES = ("render.resolve", "render.registry", "render.connect", "render.pipeline", "render.git")
+STAGES = ("render.resolve", "render.registry", "render.app.world", "render.lifecycle.update", "render.git")
 
 
 def test_rendering_without_options_imports_nothing_that_only_others_need(project: Path) -> None:

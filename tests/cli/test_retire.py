@@ -13,11 +13,11 @@ import yaml
 from rig.projects import HOME, World, small_world, text_of
 
 from render.cli.run import run
-from render.files import LOCK_FILE
 from render.limits import Limits
-from render.lock.closure import check_closure
+from render.lock.consistency import check_closure
 from render.lock.file import read_lock
 from render.lock.model import Lock
+from render.system.files import LOCK_FILE
 
 GUARD = {
     "argocd.argoproj.io/sync-options": "Prune=false,Delete=confirm",

@@ -8,11 +8,11 @@ import pytest
 from rig.projects import HOME, World, locked, moves, small_world, text_of
 
 from render.cli.run import run
-from render.files import LOCK_FILE
 from render.limits import Limits
 from render.lock.file import read_lock
 from render.lock.model import Lock
 from render.references import parse_source
+from render.system.files import LOCK_FILE
 
 PLATFORM = "uses:\n  - ../platform\n"
 

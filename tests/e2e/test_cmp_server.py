@@ -18,9 +18,9 @@ from rig.repositories import REAL_GIT, clone, git, new_repository, paths_in, sav
 from rig.server import RecordingServer, silence
 
 from render.cli.run import run
-from render.documents import file_rules, parse_documents
-from render.files import LOCK_FILE
 from render.limits import Limits
+from render.system.files import LOCK_FILE
+from render.yaml.documents import file_rules, parse_documents
 
 Start: TypeAlias = Callable[..., CmpServer]
 

@@ -10,7 +10,7 @@ from rig.live.waiting import wait_for
 from rig.projects import at
 from rig.repositories import git
 
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 
 # After a commit the plugin is asked so many times more before we believe that nothing else comes.
 LOOKS = 2

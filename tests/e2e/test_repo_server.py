@@ -17,9 +17,9 @@ from rig.repo_server import NAMESPACE, TRACKING, Application
 from rig.repositories import git, paths_in, save, text_at
 
 from render.cli.run import run
-from render.documents import file_rules, parse_documents
-from render.files import LOCK_FILE
 from render.limits import Limits
+from render.system.files import LOCK_FILE
+from render.yaml.documents import file_rules, parse_documents
 
 Start: TypeAlias = Callable[..., ArgoCd]
 

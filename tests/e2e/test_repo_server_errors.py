@@ -17,7 +17,7 @@ from rig.repo_server import Application
 from rig.repositories import serve, write_program
 from rig.server import Answer, Certificate, RecordingServer, Request, answer, make_certificate, silence
 
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 
 Start: TypeAlias = Callable[..., ArgoCd]
 Told: TypeAlias = Callable[..., str]

@@ -15,7 +15,7 @@ from rig.live.team import Team
 from rig.projects import at
 from rig.repositories import git
 
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 
 
 def test_only_what_is_upgraded_or_rolled_back_gets_another_revision(cluster: LiveCluster) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from render.errors import RenderError
-from render.inputs.kustomizations import check_kustomizations, read_paths
+from render.inputs.kustomization_checks import check_kustomizations, read_paths
 from render.inputs.kustomize import KustomizeFailed, KustomizeMissing, KustomizeSlow, build_kustomization
 from render.inputs.problems import InvalidInputs
 from render.inputs.projects import Inputs, read_inputs

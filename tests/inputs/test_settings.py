@@ -16,8 +16,8 @@ from render.limits import Limits
 from render.moves import Consent, Strategy
 from render.overrides import Override
 from render.references import Digest, Source
+from render.requests import Request
 from render.rewrites import Rewrite
-from render.roots import Request
 from render.settings import Detach, Families, PartialDependencies, PinMode, Settings, Waves
 
 # It comes without types.

@@ -10,7 +10,7 @@ from rig.catalogs import FakeCatalog, named, root, written
 from rig.closures import made_lock, small_locks
 from rig.locks import digest, lock, needs, package, provided, replaced, source
 
-from render.lock.closure import check_closure
+from render.lock.consistency import check_closure
 from render.lock.detaching import EVERYTHING, check_detaching, find_reasons
 from render.lock.model import Lock, LockedDependency, LockedPackage, Provided, State
 from render.names import object_name

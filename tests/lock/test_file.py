@@ -12,11 +12,11 @@ import pytest
 from rig.locks import lock, package
 
 from render.errors import RenderError
-from render.files import LOCK_FILE
 from render.limits import LimitExceeded, Limits
 from render.lock.file import LinkedLock, read_lock, read_lock_bytes, write_lock
 from render.lock.format import NewerRevision, format_lock
 from render.lock.parse import ConflictedLock, UnsupportedLock
+from render.system.files import LOCK_FILE
 
 LOCK = lock([package("net v1.0.0")])
 OLD = format_lock(LOCK)

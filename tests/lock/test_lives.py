@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 from rig.locks import deactivated, lock, package, provided, replaced, rich_lock, source
 
-from render.lock.closure import check_closure
-from render.lock.lives import check_lives
+from render.lock.consistency import check_closure, check_lives
 from render.lock.model import Lock, LockedPackage, State
 
 ACME = "xpkg.example.org/acme"

@@ -12,7 +12,7 @@ from rig.locks import digest, lock, package, source
 
 from render.errors import Unsatisfiable
 from render.limits import Limits
-from render.lock.closure import check_closure
+from render.lock.consistency import check_closure
 from render.lock.findings import DoubledLock, InvalidLock
 from render.lock.format import NewerRevision, format_lock
 from render.lock.merge import ContradictingLocks, MergedLock, merge_sides

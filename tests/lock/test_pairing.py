@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from rig.locks import deactivated, package, provided, source
 
-from render.lock.pairing import known_as, pair_packages
+from render.lock.diff import known_as, pair_packages
 from render.packages import Kind
 
 

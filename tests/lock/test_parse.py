@@ -9,7 +9,7 @@ from rig.locks import any_locks, deactivated, digest, lock, package, provided, r
 from render import __version__
 from render.errors import RenderError
 from render.limits import LimitExceeded, Limits
-from render.lock.closure import check_closure
+from render.lock.consistency import check_closure
 from render.lock.findings import DoubledLock, InvalidLock
 from render.lock.format import NewerRevision, format_lock
 from render.lock.model import Lock

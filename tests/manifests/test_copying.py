@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from render.errors import RenderError
-from render.files import InvalidFile
 from render.limits import LimitExceeded, Limits
-from render.manifests.copying import copy_folder
+from render.manifests.overlay import copy_folder
+from render.system.files import InvalidFile
 
 
 @pytest.fixture

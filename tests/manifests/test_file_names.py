@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from render.manifests.file_names import KUSTOMIZATION, name_files
+from render.manifests.out_folder import KUSTOMIZATION, name_files
 
 
 def an_object(

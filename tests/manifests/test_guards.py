@@ -2,7 +2,7 @@
 
 import pytest
 
-from render.manifests.guards import add_guards
+from render.manifests.sync_annotations import add_guards
 
 OPTIONS = "argocd.argoproj.io/sync-options"
 FLUX = "kustomize.toolkit.fluxcd.io/prune"

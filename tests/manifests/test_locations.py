@@ -4,7 +4,7 @@ import pytest
 from rig.rendering import rewrite
 
 from render.errors import InvalidInput
-from render.manifests.locations import Locations
+from render.manifests.pins import Locations
 
 NOP = "xpkg.example.org/acme/nop"
 DIGEST = "sha256:" + "ab" * 32

@@ -11,7 +11,6 @@ from rig.crds import is_known, problems_of
 from rig.locks import digest, lock, package, source
 from rig.rendering import image_config, inputs, pull_secret, rewrite, rewrite_image
 
-from render.documents import file_rules, parse_documents
 from render.errors import InvalidInput, RenderError
 from render.limits import Limits
 from render.lock.format import format_lock
@@ -21,7 +20,8 @@ from render.manifests.objects import render_objects
 from render.packages import Kind
 from render.references import Source
 from render.settings import PinMode, Settings, Waves
-from render.yaml_text import format_document
+from render.yaml.documents import file_rules, parse_documents
+from render.yaml.writer import format_document
 
 ACME = "xpkg.example.org/acme"
 WAVE = "argocd.argoproj.io/sync-wave"

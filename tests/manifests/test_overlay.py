@@ -11,10 +11,10 @@ import pytest
 from render.errors import RenderError
 from render.inputs.problems import InvalidInputs
 from render.limits import Limits
-from render.manifests.fixed import BrokenByOverlay
 from render.manifests.overlay import OverlayFailed, UnusableOverlay, apply_overlay
-from render.manifests.passed import PassedLock
-from render.scratch import NoPlace
+from render.manifests.overlay_checks import BrokenByOverlay
+from render.manifests.passthrough import PassedLock
+from render.system.scratch import NoPlace
 
 PIN = {
     "apiVersion": "pkg.crossplane.io/v1beta1",

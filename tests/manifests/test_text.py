@@ -2,9 +2,9 @@
 
 import json
 
-from render.documents import file_rules, parse_documents
 from render.limits import Limits
 from render.manifests.text import format_json, format_yaml
+from render.yaml.documents import file_rules, parse_documents
 
 PROVIDER = {
     "apiVersion": "pkg.crossplane.io/v1",

@@ -1,6 +1,6 @@
 """One wave for packages, or one for each level of the dependency graph."""
 
-from render.manifests.waves import EARLY, instance_wave, package_wave
+from render.manifests.sync_annotations import EARLY, instance_wave, package_wave
 
 
 def test_flat_waves_leave_everything_but_settings_in_wave_0() -> None:

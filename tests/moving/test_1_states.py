@@ -14,13 +14,13 @@ from rig.refusals import edit_lock, refusal
 from rig.stories import Story, is_guarded, move, objects_of, states
 
 from render.cli.run import run
-from render.files import LOCK_FILE
-from render.lock.consent import HandoverWithoutConsent
+from render.lifecycle.names import NameTaken
+from render.lifecycle.ownership import HandoverWithoutConsent
+from render.lifecycle.retire_checks import StillNeeded
 from render.lock.model import State
-from render.lock.naming import NameTaken
-from render.lock.refusing import StillNeeded
 from render.packages import Kind
 from render.resolve.conflict import NoSolution
+from render.system.files import LOCK_FILE
 
 Told: TypeAlias = Callable[[], Story]
 

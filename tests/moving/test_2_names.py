@@ -9,16 +9,16 @@ from rig.refusals import edit_lock, refusal
 from rig.stories import Story, detached, move, objects_of, states, wish
 
 from render.cli.run import run
-from render.files import LOCK_FILE
+from render.lean import replace
+from render.lifecycle.names import NameChanged
+from render.lifecycle.update import LockOptions
+from render.live.lock import LiveLock, LivePackage
 from render.lock.format import format_lock
-from render.lock.live import LiveLock, LivePackage
-from render.lock.naming import NameChanged
 from render.packages import Kind
-from render.pipeline import LockOptions
+from render.requests import Root
 from render.resolve.conflict import NoSolution
-from render.roots import Root
 from render.settings import Detach
-from render.values import replace
+from render.system.files import LOCK_FILE
 from render.versions import parse_version
 
 AWAY = "xpkg.example.com/acme"

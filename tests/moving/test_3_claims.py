@@ -10,13 +10,13 @@ from rig.refusals import refusal
 from rig.stories import Story, move, states
 
 from render.cli.run import run
-from render.lock.families import HalfAliased
-from render.lock.impossible import ImpossibleMove
+from render.lifecycle.claims import CircularClaims, ClaimOnRoot, TwoClaimants
+from render.lifecycle.families import HalfAliased
+from render.lifecycle.strategies import ImpossibleMove
 from render.lock.model import Lock, Replaced
 from render.moves import CircularMoves, Consent, Strategy
 from render.packages import Kind
 from render.references import Source
-from render.resolve.claims import CircularClaims, ClaimOnRoot, TwoClaimants
 from render.resolve.owners import ScatteredFamily
 
 AWAY = "xpkg.example.com/acme"

@@ -11,14 +11,14 @@ from rig.refusals import edit_lock, refusal
 from rig.stories import Story, detached, move, objects_of, states, wish
 
 from render.cli.run import run
-from render.files import LOCK_FILE
+from render.lean import replace
+from render.lifecycle.strategies import ImpossibleMove
 from render.lock.format import format_lock
-from render.lock.impossible import ImpossibleMove
 from render.moves import Strategy
 from render.packages import Kind
-from render.roots import Root
+from render.requests import Root
 from render.settings import PinMode
-from render.values import replace
+from render.system.files import LOCK_FILE
 
 AWAY = "xpkg.example.com/acme"
 PACKAGES: Packages = {

@@ -12,18 +12,18 @@ from rig.refusals import edit_lock, refusal
 from rig.stories import Story, detached, is_guarded, move, objects_of, states, wish
 
 from render.cli.run import run
-from render.files import LOCK_FILE
+from render.folders.provided import LosesProvided
+from render.lean import replace
+from render.lifecycle.retire_checks import StillNeeded
+from render.lifecycle.strategies import ImpossibleMove, UnknownCrossplane
 from render.limits import Limits
 from render.lock.file import read_lock
 from render.lock.format import format_lock
-from render.lock.impossible import ImpossibleMove, UnknownCrossplane
 from render.lock.model import Lock
-from render.lock.provided import LosesProvided
-from render.lock.refusing import StillNeeded
 from render.packages import Kind
-from render.roots import Root
+from render.requests import Root
 from render.settings import Detach
-from render.values import replace
+from render.system.files import LOCK_FILE
 from render.versions import parse_version
 
 CRD = ["CustomResourceDefinition olds.acme.org"]

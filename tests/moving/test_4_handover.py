@@ -12,9 +12,9 @@ from rig.refusals import refusal
 from rig.stories import Story, move, states
 
 from render.cli.run import run
-from render.lock.consent import HandoverWithoutConsent, UnknownObjects
+from render.lifecycle.ownership import HandoverWithoutConsent, UnknownObjects
+from render.lifecycle.update import LockOptions
 from render.packages import Kind
-from render.pipeline import LockOptions
 
 PACKAGES: Packages = {
     "old v1.0.0": {},

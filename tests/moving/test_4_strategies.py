@@ -10,15 +10,15 @@ from rig.refusals import refusal
 from rig.stories import Story, detached, move, objects_of, states, wish
 
 from render.cli.run import run
-from render.lock.impossible import ImpossibleMove
+from render.lean import replace
+from render.lifecycle.names import NameTaken
+from render.lifecycle.strategies import ImpossibleMove
 from render.lock.model import Lock
-from render.lock.naming import NameTaken
 from render.moves import Move, Strategy
 from render.packages import Kind
+from render.requests import Root
 from render.resolve.conflict import NoSolution
-from render.roots import Root
 from render.settings import Detach, PinMode
-from render.values import replace
 
 AWAY = "xpkg.example.com/acme"
 PACKAGES: Packages = {

@@ -13,13 +13,13 @@ from rig.rendering import rewrite
 from rig.stories import Story, move
 
 from render.cli.run import run
-from render.files import LOCK_FILE
+from render.lean import replace
+from render.lifecycle.update import LockOptions
 from render.lock.format import format_lock
 from render.lock.model import KeptPin
 from render.packages import Kind
-from render.pipeline import LockOptions
 from render.settings import Detach, PinMode
-from render.values import replace
+from render.system.files import LOCK_FILE
 
 VERSIONS = ("v1.0.0", "v1.1.0", "v1.2.0", "v1.3.0", "v1.4.0")
 PACKAGES: Packages = {

@@ -10,17 +10,17 @@ from rig.refusals import edit_lock, refusal
 from rig.stories import Story, detached, is_guarded, move, wish
 
 from render.cli.run import run
-from render.files import LOCK_FILE
+from render.folders.neighbours import gather_neighbours
+from render.lean import replace
 from render.limits import Limits
 from render.lock.file import read_lock
 from render.lock.format import format_lock
 from render.lock.model import Lock, Provided
-from render.lock.neighbours import gather_neighbours
 from render.packages import Kind
 from render.references import parse_source
-from render.roots import Root
+from render.requests import Root
 from render.settings import Detach
-from render.values import replace
+from render.system.files import LOCK_FILE
 
 AWAY = "xpkg.example.com/acme"
 PACKAGES: Packages = {

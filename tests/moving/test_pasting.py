@@ -10,11 +10,11 @@ from rig.projects import HOME, World, locked, text_of
 from rig.refusals import Refusal, refusal
 
 from render.cli.run import run
-from render.files import LOCK_FILE
 from render.limits import Limits
 from render.lock.file import read_lock
 from render.lock.model import Lock
 from render.references import PartialSource, Source, parse_dependency_source, parse_source
+from render.system.files import LOCK_FILE
 
 DOT_GITHUB = "xpkg.upbound.io/devops-toolkit/dot-github"
 FUNCTIONS = ("function-auto-ready", "function-kcl")

@@ -47,7 +47,7 @@ from render.references import Digest, Reference
 from render.registry.addresses import RequestRefused
 from render.registry.cache import Cache
 from render.registry.client import RegistryClient, _error_message, _next_page
-from render.registry.manifests import (
+from render.registry.oci import (
     Content,
     Descriptor,
     InvalidManifest,

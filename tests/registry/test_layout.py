@@ -9,7 +9,7 @@ import pytest
 from render.limits import LimitExceeded, Limits
 from render.references import Reference, Source, parse_reference
 from render.registry.layout import InvalidLayout, Layout, TamperedLayout
-from render.registry.manifests import OCI_MANIFEST, Descriptor, NotFound, digest_of
+from render.registry.oci import OCI_MANIFEST, Descriptor, NotFound, digest_of
 
 APP = parse_reference("r.example/acme/app:v1.0.0")
 NAME = "org.opencontainers.image.ref.name"

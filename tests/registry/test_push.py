@@ -14,14 +14,14 @@ from rig.packages import COMPOSITION, CONFIGURATION, CRD, PROVIDER, XRD, build, 
 from rig.registry import RunningRegistry
 from rig.server import RecordingServer, Request, Route, answer, endless, in_turn, make_certificate, reset
 
-from render.connect import World, open_world
+from render.app.package import build_into_layout, inspect_reference
+from render.app.world import World, open_world
 from render.errors import RenderError
 from render.limits import Limits
-from render.packaging import build_into_layout, inspect_reference
 from render.references import Digest, Reference, Source, parse_reference
 from render.registry.addresses import RequestRefused
 from render.registry.layout import Layout
-from render.registry.manifests import OCI_MANIFEST, Content, Descriptor, TamperedContent, digest_of
+from render.registry.oci import OCI_MANIFEST, Content, Descriptor, TamperedContent, digest_of
 from render.registry.push import PushFailed
 from render.registry.tokens import AccessDenied
 from render.xpkg.package_file import PackageFile

@@ -8,8 +8,8 @@ from typing import IO
 import pytest
 
 from render.references import Digest, Reference, Source, parse_reference, parse_source
-from render.registry.manifests import OCI_LAYER, OCI_MANIFEST, Content, Descriptor
-from render.registry.rewrites import Rewritten
+from render.registry.oci import OCI_LAYER, OCI_MANIFEST, Content, Descriptor
+from render.registry.routes import Rewritten
 from render.rewrites import InvalidRewrite, Rewrite, Rewrites
 
 NOP = "xpkg.example.org/acme/provider-nop"

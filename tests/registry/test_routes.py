@@ -5,7 +5,7 @@ from typing import IO
 import pytest
 
 from render.references import Digest, Reference, Source
-from render.registry.manifests import Content, Descriptor
+from render.registry.oci import Content, Descriptor
 from render.registry.routes import Offline, Routes
 
 _DIGEST = Digest("sha256:" + 64 * "0")

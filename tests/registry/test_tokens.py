@@ -31,9 +31,9 @@ from render.deadline import Deadline
 from render.errors import RenderError
 from render.limits import LimitExceeded, Limits
 from render.references import Digest
+from render.registry.access import RegistrySettings
 from render.registry.addresses import RequestRefused, api_address
 from render.registry.credentials import CredentialStore
-from render.registry.settings import RegistrySettings
 from render.registry.tokens import AccessDenied, Authenticator, Challenge, parse_challenge, without_secrets
 from render.registry.transport import Answer as Reply
 from render.registry.transport import Request as Question

@@ -36,7 +36,7 @@ from render.errors import InvalidInput, RenderError
 from render.limits import LimitExceeded, Limits
 from render.registry.addresses import RequestRefused
 from render.registry.connections import read_proxies
-from render.registry.manifests import digest_of
+from render.registry.oci import digest_of
 from render.registry.transport import RegistryUnreachable, Request, SizeMismatch, Transport, _retry_after
 
 SECRET = {"Authorization": "Bearer secret"}

@@ -3,9 +3,9 @@
 from rig.catalogs import candidate, digest_of
 
 from render.constraints import parse_constraint
+from render.requests import Request
 from render.resolve.candidates import ABSENT, ANYTHING, Universe, bit, highest, make_universe
 from render.resolve.model import Candidate
-from render.roots import Request
 
 DIGEST = digest_of("some bytes")
 

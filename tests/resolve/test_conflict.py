@@ -9,8 +9,8 @@ import pytest
 from rig.catalogs import FakeCatalog, Packages, digest_of, named, root, solve, versions
 
 from render.errors import RenderError
+from render.requests import Root
 from render.resolve.conflict import MissingPackage, NoSolution, Suggestion, explain
-from render.roots import Root
 
 BASES: Packages = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}
 PACKAGES: Packages = {

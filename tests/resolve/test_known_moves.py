@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from render.references import Source, parse_dependency_source, parse_source
-from render.resolve.known_moves import KNOWN_MOVES_FILE, known_direction, known_targets
+from render.resolve.suggestions import KNOWN_MOVES_FILE, known_direction, known_targets
 
 CONTRIB, UPBOUND = "xpkg.upbound.io/crossplane-contrib", "xpkg.upbound.io/upbound"
 CROSSPLANE = "xpkg.crossplane.io/crossplane-contrib"

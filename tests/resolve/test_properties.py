@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rig.catalogs import FakeCatalog, digest_of, named, root, short, solve
 
+from render.lifecycle.names import NameChanged
+from render.lifecycle.preferences import Upgrade, kept_candidates, pinned_digests
+from render.lifecycle.settle import Settled
+from render.lifecycle.write import Surroundings, create_lock
 from render.limits import Limits
-from render.lock.closure import check_closure
-from render.lock.create import Surroundings, create_lock
+from render.lock.consistency import check_closure
 from render.lock.model import Lock
-from render.lock.naming import NameChanged
-from render.lock.settling import Settled
-from render.lock.update import Upgrade, kept_candidates, pinned_digests
+from render.requests import Root
 from render.resolve.conflict import NoSolution
 from render.resolve.model import Resolution, Wanted
 from render.resolve.resolve import resolve
-from render.roots import Root
 
 NAMES = ("a", "b", "c", "d", "e")
 VERSIONS = ("v1.0.0", "v1.1.0", "v2.0.0")

@@ -9,13 +9,13 @@ from rig.catalogs import FakeCatalog, Packages, candidate, digest_of, locked, na
 from render.limits import Limits
 from render.packages import Package
 from render.references import Source
+from render.requests import Request, Root
 from render.resolve.candidates import ABSENT, bit
 from render.resolve.edges import dependency_edges
-from render.resolve.fetching import Fetcher
 from render.resolve.model import Edge, Wanted
+from render.resolve.prefetch import Fetcher
 from render.resolve.question import NewCandidates, Question
 from render.resolve.solver import USER
-from render.roots import Request, Root
 from render.versions import parse_version
 
 BASES: Packages = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}

@@ -20,9 +20,9 @@ from rig.catalogs import (
 
 from render.constraints import parse_constraint
 from render.errors import RenderError
-from render.registry.manifests import NotFound
+from render.registry.oci import NotFound
+from render.requests import Request
 from render.resolve.conflict import MissingPackage, NoSolution
-from render.roots import Request
 from render.versions import parse_version
 
 BASES: Packages = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}

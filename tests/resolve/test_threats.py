@@ -9,15 +9,15 @@ from rig.catalogs import FakeCatalog, Packages, named, root, solve, versions, wr
 from render.constraints import InvalidConstraint, parse_constraint
 from render.errors import RenderError
 from render.inputs.projects import Inputs
+from render.lifecycle.update import LockOptions, update_lock
 from render.limits import LimitExceeded, Limits
 from render.lock.model import Lock
-from render.pipeline import LockOptions, update_lock
 from render.references import InvalidReference, parse_reference
+from render.resolve.answer_rules import CyclicDependencies, LostVersion
 from render.resolve.conflict import NoSolution
 from render.resolve.edges import RefusedPartial
-from render.resolve.notes import notes
-from render.resolve.rules import CyclicDependencies, LostVersion
 from render.resolve.solver import SearchTooLong
+from render.resolve.warnings import notes
 from render.settings import Settings
 from render.xpkg.metadata import parse_metadata
 

@@ -2,7 +2,7 @@
 
 import re
 
-from render.values import replace
+from render.lean import replace
 from rig.catalogs import named, root
 from rig.pasting import offered_moves
 from rig.refusals import Refusal

@@ -21,10 +21,10 @@ from render.cli.run import run
 from render.deadline import Deadline
 from render.limits import Limits
 from render.references import Digest, Reference, Source, parse_reference
+from render.registry.access import RegistrySettings
 from render.registry.cache import Cache
 from render.registry.client import RegistryClient
 from render.registry.credentials import CredentialStore
-from render.registry.settings import RegistrySettings
 from render.registry.tokens import Authenticator
 from render.registry.transport import Transport
 from rig.mini import INDEX, MANIFEST, Descriptor, MiniRegistry

@@ -11,10 +11,10 @@ from render.constraints import parse_constraint
 from render.limits import Limits
 from render.packages import FAMILY_LABEL, Dependency, Kind, Metadata, Package, PackagedObject
 from render.references import Digest, Reference, Source, parse_dependency_source, parse_source
-from render.registry.manifests import NotFound
+from render.registry.oci import NotFound
+from render.requests import Request, Root
 from render.resolve.model import Candidate, Catalog, Resolution, Wanted
 from render.resolve.resolve import resolve
-from render.roots import Request, Root
 from render.versions import parse_candidate
 from render.xpkg.metadata import parse_metadata
 from rig.ecosystem import PackageVersion, read_ecosystem

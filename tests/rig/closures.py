@@ -7,19 +7,19 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from render.files import LOCK_FILE
+from render.lifecycle.preferences import Upgrade, kept_candidates, pinned_digests
+from render.lifecycle.settle import settle
+from render.lifecycle.write import Surroundings, create_lock
 from render.limits import Limits
-from render.lock.create import Surroundings, create_lock
 from render.lock.format import format_lock
 from render.lock.model import Lock, LockedDependency, LockedPackage
-from render.lock.settling import settle
-from render.lock.update import Upgrade, kept_candidates, pinned_digests
 from render.moves import Move
 from render.packages import Kind
 from render.references import Digest, Source
+from render.requests import Root
 from render.resolve.model import Catalog, Wanted
-from render.roots import Root
 from render.settings import Settings
+from render.system.files import LOCK_FILE
 
 REGISTRY = "xpkg.example.org"
 

@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from render.documents import file_rules, parse_documents
 from render.limits import Limits
+from render.yaml.documents import file_rules, parse_documents
 
 TOP = Path(__file__).parents[2]
 DEPLOY = TOP / "deploy"

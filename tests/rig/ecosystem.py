@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from render.limits import Limits
 from render.packages import Kind
 from render.references import PartialSource, Reference, Source, parse_dependency_source
-from render.registry.manifests import OCI_MANIFEST, Content, Descriptor, Index, digest_of, format_index
+from render.registry.oci import OCI_MANIFEST, Content, Descriptor, Index, digest_of, format_index
 from render.xpkg.build import build_package
 from render.xpkg.packing import PackedImage
 from render.xpkg.publish import Target

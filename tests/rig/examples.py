@@ -6,14 +6,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+from render.app.package import build_into_layout
+from render.app.render import render_folder
 from render.cli.run import run
-from render.files import LOCK_FILE
 from render.limits import Limits
 from render.manifests.text import format_yaml
-from render.packaging import build_into_layout
 from render.references import parse_reference
 from render.registry.layout import Layout
-from render.rendering import render_folder
+from render.system.files import LOCK_FILE
 from render.xpkg.build import build_package
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"

@@ -14,7 +14,7 @@ from typing import IO
 from render.limits import MIB, Limits
 from render.references import Digest, Reference, Source
 from render.registry.layout import Layout
-from render.registry.manifests import (
+from render.registry.oci import (
     OCI_INDEX,
     OCI_LAYER,
     OCI_MANIFEST,

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
+from render.lock.graph import Serving
 from render.lock.model import KeptPin, Lock, LockedDependency, LockedPackage, Provided, Replaced, State
-from render.lock.serving import Serving
 from render.moves import Consent, Strategy
 from render.names import object_name
 from render.packages import Kind

@@ -10,11 +10,11 @@ from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 
+from render.app.render import render_folder
 from render.cli.run import run
-from render.files import LOCK_FILE
 from render.limits import Limits
 from render.manifests.text import format_yaml
-from render.rendering import render_folder
+from render.system.files import LOCK_FILE
 from rig.examples import EXAMPLES, RENDERED, copy_examples
 
 MOVING = EXAMPLES / "moving"

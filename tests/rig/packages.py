@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from render.limits import Limits
-from render.registry.manifests import Platform, digest_of
+from render.registry.oci import Platform, digest_of
 from render.xpkg.build import BuiltPackage, build_package
 from render.xpkg.package_file import format_package_file
 

@@ -4,13 +4,13 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from render.files import LOCK_FILE
+from render.app.package import build_into_layout
 from render.limits import Limits
 from render.lock.file import read_lock
 from render.lock.model import Lock
-from render.packaging import build_into_layout
 from render.references import parse_reference
 from render.registry.layout import Layout
+from render.system.files import LOCK_FILE
 from rig.packages import an_object, build
 
 HOME = "xpkg.example.org/acme"

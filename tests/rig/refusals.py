@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from render.cli.run import run
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 
 _HEADS = {"error": "what", "why": "why", "next": "next"}
 

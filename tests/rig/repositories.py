@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from render.files import LOCK_FILE
 from render.lock.format import format_lock
+from render.system.files import LOCK_FILE
 from rig.locks import lock, package
 from rig.server import Answer, Handler, Request, answer
 

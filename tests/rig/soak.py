@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from render.lean import replace
 from render.lock.model import Lock, State
 from render.moves import Strategy
-from render.roots import Root
-from render.values import replace
+from render.requests import Root
 from rig.advice import take_advice
 from rig.catalogs import root
 from rig.offer import ASKED, Offer, beside

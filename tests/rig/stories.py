@@ -5,22 +5,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from render.folders.neighbours import NOBODY, Neighbours
 from render.inputs.projects import Inputs
 from render.inputs.record import make_record
+from render.lifecycle.blockers import LockedFolder
+from render.lifecycle.retire import retire_packages
+from render.lifecycle.states import was_guarded
+from render.lifecycle.update import LockOptions, update_lock
 from render.limits import Limits
 from render.lock.format import format_lock
-from render.lock.holding import LockedFolder
-from render.lock.leaving import was_guarded
 from render.lock.model import Lock, LockedPackage
-from render.lock.neighbours import NOBODY, Neighbours
 from render.lock.parse import parse_lock
-from render.lock.retire import retire_packages
 from render.manifests.objects import render_objects
 from render.moves import Move, Strategy
 from render.packages import Kind
-from render.pipeline import LockOptions, update_lock
+from render.requests import Root
 from render.resolve.model import Catalog
-from render.roots import Root
 from render.settings import Settings
 from render.versions import parse_version
 from rig.catalogs import named, root, short

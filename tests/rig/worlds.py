@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from render.errors import RenderError
+from render.lean import replace
+from render.lifecycle.blockers import LockedFolder
+from render.lifecycle.retire import retire_packages
+from render.lifecycle.update import LockOptions
 from render.limits import Limits
 from render.lock.findings import InvalidLock
 from render.lock.format import format_lock
-from render.lock.holding import LockedFolder
 from render.lock.model import Lock, State
 from render.lock.parse import parse_lock
-from render.lock.retire import retire_packages
 from render.moves import Move, Strategy
 from render.packages import Dependency, Kind
-from render.pipeline import LockOptions
 from render.references import Source
-from render.roots import Root
-from render.values import replace
+from render.requests import Root
 from render.versions import parse_version
 from rig.catalogs import FakeCatalog, named, root, written
 from rig.stories import Story, move

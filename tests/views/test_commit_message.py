@@ -6,8 +6,8 @@ import pytest
 from rig.locks import deactivated, lock, package, replaced
 
 from render import __version__
+from render.git.trailers import parse_trailers
 from render.lock.model import Lock, State
-from render.trailers import parse_trailers
 from render.views.commit_message import LockChange, format_message, format_pull_request, format_subject
 
 EMPTY = Lock()

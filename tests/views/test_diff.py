@@ -10,8 +10,7 @@ from rig.locks import deactivated, digest, lock, package, provided, replaced, ri
 
 from render.lock.diff import ChangedPackage, DiffedPackage, LockDiff, diff_locks
 from render.lock.model import Lock, State
-from render.views.diff import diff_document, format_diff
-from render.views.diff_markdown import format_markdown
+from render.views.diff import diff_document, format_diff, format_markdown
 
 ACME = "xpkg.example.org/acme"
 OLD = lock(

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from rig.packages import CONFIGURATION, CRD, PROVIDER, an_object, build_file, saved_image, tar_of
 
+from render.app.package import inspect_path
 from render.limits import Limits
 from render.packages import Kind, Metadata, PackagedObject
-from render.packaging import inspect_path
 from render.views.inspection import format_inspection, inspection_document
 from render.xpkg.inspect import Inspection
 

@@ -8,7 +8,7 @@ from rig.locks import lock, package, replaced
 
 from render.constraints import parse_constraint
 from render.lock.model import Lock, LockedDependency
-from render.roots import Request
+from render.requests import Request
 from render.views.labels import format_locked
 from render.views.links import reach, read_closure, root_request
 

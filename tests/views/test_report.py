@@ -6,8 +6,7 @@ from dataclasses import replace
 from rig.locks import deactivated, digest, lock, package, provided, replaced, source
 
 from render.lock.model import KeptPin, Lock, State
-from render.views.report import format_report
-from render.views.report_document import report_document
+from render.views.report import format_report, report_document
 
 ACME = "xpkg.example.org/acme"
 USED = "its manifest says skipDependencyResolution"

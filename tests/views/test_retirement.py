@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from rig.locks import lock, package, source
 
-from render.lock.holding import LockedFolder
+from render.lifecycle.blockers import LockedFolder
+from render.lifecycle.retire import Retirement
 from render.lock.model import LockedPackage, State
-from render.lock.retire import Retirement
 from render.packages import Kind
 from render.views.retirement import format_retirements, retirement_document, retirement_hints
 

@@ -10,8 +10,7 @@ from rig.locks import deactivated, lock, package, provided, replaced, source
 
 from render.lock.model import Lock, State
 from render.views import tree
-from render.views.tree import TreeTooLarge, TreeView, format_tree
-from render.views.tree_document import tree_document
+from render.views.tree import TreeTooLarge, TreeView, format_tree, tree_document
 
 SHOP = lock_of(
     {

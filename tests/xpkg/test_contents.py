@@ -9,10 +9,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from rig.images import CRD, META
 
-from render.documents import InvalidDocument
 from render.limits import LimitExceeded, Limits
 from render.packages import PackagedObject
-from render.scalars import parse_plain_scalar
 from render.xpkg import contents
 from render.xpkg.contents import (
     Document,
@@ -22,6 +20,8 @@ from render.xpkg.contents import (
     read_contents,
     split_documents,
 )
+from render.yaml.documents import InvalidDocument
+from render.yaml.scalars import parse_plain_scalar
 
 LIMITS = Limits()
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -5,7 +5,7 @@ from rig.images import END, META, REFERENCE, Shelf, entry, gzipped, package_laye
 
 from render.limits import LimitExceeded, Limits
 from render.references import Reference
-from render.registry.manifests import Descriptor, Platform
+from render.registry.oci import Descriptor, Platform
 from render.xpkg.image import InvalidImage, fetch_image, fetch_package_yaml
 
 LIMITS = Limits()

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
-from render.documents import InvalidDocument
 from render.limits import LimitExceeded, Limits
 from render.packages import Dependency, Kind, Metadata, PermissionRequest
 from render.references import PartialSource, Source
 from render.xpkg.metadata import InvalidMetadata, parse_metadata, parse_project
+from render.yaml.documents import InvalidDocument
 
 LIMITS = Limits()
 DIGEST = "sha256:" + "ab" * 32

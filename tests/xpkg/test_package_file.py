@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from rig.packages import CONFIGURATION, CRD, PROVIDER, XRD, build, build_file, saved_image, tar_of
 
+from render.app.package import inspect_path
 from render.limits import LimitExceeded, Limits
 from render.packages import Kind
-from render.packaging import inspect_path
 from render.references import Digest, Reference, Source
-from render.registry.manifests import NotFound, Platform, digest_of
+from render.registry.oci import NotFound, Platform, digest_of
 from render.xpkg.package_file import InvalidPackageFile, PackageFile, default_file_name, format_package_file
 
 SOURCE = Source("file:", "package")

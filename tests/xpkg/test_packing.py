@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from render.limits import MIB, Limits
-from render.registry.manifests import Content, Manifest, Platform, digest_of, parse_content
+from render.registry.oci import Content, Manifest, Platform, digest_of, parse_content
 from render.xpkg.packing import compress, pack_extensions, pack_image, pack_tar
 
 LAYERS = [("base", "package.yaml", b"kind: Provider\n"), ("upbound", ".up/examples.yaml", b"kind: Nop\n")]

@@ -10,7 +10,7 @@ from rig.packages import CONFIGURATION, PROVIDER, build_file
 
 from render.limits import LimitExceeded, Limits
 from render.references import Reference, Source
-from render.registry.manifests import (
+from render.registry.oci import (
     OCI_INDEX,
     Content,
     Descriptor,

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from render.files import LOCK_FILE
+from render.system.files import LOCK_FILE
 from rig.live.client import Object
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from render.connect import open_world
+from render.app.world import open_world
 from render.limits import Limits
 from render.references import Digest, parse_reference
 from render.xpkg.build import build_package

@@ -4,13 +4,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from render.files import LOCK_FILE
 from render.limits import Limits
 from render.lock.file import read_lock
 from render.lock.model import Lock
 from render.moves import Move
 from render.packages import Kind
 from render.settings import SETTINGS_FILE
+from render.system.files import LOCK_FILE
 from render.xpkg.build import build_package
 from render.xpkg.packing import PackedImage
 from rig.ecosystem import PackageVersion

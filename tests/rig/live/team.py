@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from render.scaffold import Choices, format_piece
+from render.app.scaffold import Choices, format_piece
 from rig.live.application import Application
 from rig.live.client import Client
 from rig.live.kinds import APPLICATIONS

@@ -1,0 +1,1 @@
+"""The jobs, each once, without click and without printing."""

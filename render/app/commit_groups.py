@@ -1,0 +1,115 @@
+"""Where folders are committed to: their repositories, and of each the branch and where that is pushed."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from render.cli.commit_options import CommitOptions
+from render.deadline import read_deadline
+from render.errors import InvalidInput
+from render.git.branches import current_branch, find_branch, refuse_elsewhere, refuse_rebased, require_branch
+from render.git.credentials import (
+    FILES,
+    hide_secrets,
+    read_authorities,
+    read_token,
+    with_authorities,
+    with_token,
+)
+from render.git.landing import Target
+from render.git.names import check_branch
+from render.git.objects import require_identity
+from render.git.remotes import Remote, choose_remote, fetch_tip, read_urls
+from render.git.repository import Place, Repository, find_place
+from render.git.revisions import find_commit
+from render.limits import Limits
+from render.system.scratch import scratch_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The folders of one repository, and the branch that they are committed to."""
+
+    repository: Repository
+    git_folder: Path
+    # How every folder was written, and its path from the root.
+    folders: Mapping[Path, str]
+    branch: str
+    # Whether the work tree is on it.
+    current: bool
+    remote: Remote | None
+
+    def find_target(self, options: CommitOptions, *, dry_run: bool) -> Target:
+        """Return the branch as it is now; what is on a server alone is asked for, but not by a dry run."""
+        at = find_branch(self.repository, self.branch)
+        asks = at is None and not self.current and not dry_run
+        there = fetch_tip(self.repository, self.remote) if self.remote and asks else None
+        if options.start is not None and (at or there):
+            raise InvalidInput(
+                f"branch {self.branch} exists already",
+                why="--from says where a new branch starts",
+                next="leave --from out, or name a new branch",
+            )
+        first = "HEAD" if options.start is None else options.start
+        start = at or there or find_commit(self.repository, first)
+        folder = self.git_folder if self.current else None
+        return Target(self.branch, start, at, folder, self.remote, hooks=options.pre_push)
+
+
+def open_groups(folders: Sequence[Path], options: CommitOptions, limits: Limits) -> list[Group]:
+    """Find the repositories of folders; whatever could stop a commit there is found now."""
+    deadline = read_deadline(os.environ, limits)
+    given: dict[Path, Path] = {}
+    for folder in folders:
+        # The same folder may be written in two ways.
+        given.setdefault(folder.resolve(), folder)
+    places = {folder: find_place(folder, limits, deadline) for folder in given.values()}
+    roots = dict.fromkeys(place.repository.root for place in places.values())
+    return [
+        _open({folder: place for folder, place in places.items() if place.repository.root == root}, options)
+        for root in roots
+    ]
+
+
+def _open(places: Mapping[Path, Place], options: CommitOptions) -> Group:
+    place = next(iter(places.values()))
+    repository = place.repository
+    current = current_branch(repository)
+    if options.branch is None or options.branch == current:
+        branch = require_branch(place)
+    else:
+        branch = check_branch(options.branch)
+        refuse_rebased(place, branch)
+        refuse_elsewhere(repository, branch)
+    if options.author is None:
+        require_identity(repository)
+    remote = choose_remote(repository, branch, options.remote) if options.push else None
+    return Group(
+        _let_in(repository, remote) if remote else repository,
+        place.git_folder,
+        {folder: one.prefix for folder, one in places.items()},
+        branch,
+        branch == current,
+        remote,
+    )
+
+
+def _let_in(repository: Repository, remote: Remote) -> Repository:
+    """Give git the operator's token and authorities, where they are for the remote; no secret is ever shown."""
+    urls = read_urls(repository, remote)
+    if any(url.startswith("https://") for url in urls):
+        repository = _trust(repository)
+    token = read_token(os.environ, urls, repository.limits)
+    return hide_secrets(with_token(repository, urls[0], token) if token else repository)
+
+
+def _trust(repository: Repository) -> Repository:
+    authorities = read_authorities(os.environ, repository.limits)
+    if authorities is None:
+        return repository
+    # There until the command ends.
+    folder = click.get_current_context().with_resource(scratch_folder(FILES))
+    return with_authorities(repository, authorities, folder)

@@ -1,0 +1,74 @@
+"""What is committed of a folder: its lock, what that changes on a branch, and what it was made from."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from render.errors import RenderError
+from render.git.repository import Repository
+from render.git.revisions import find_uncommitted, read_file
+from render.inputs.folders import is_linked, list_yaml_files, reads_elsewhere
+from render.limits import Limits
+from render.lock.model import Lock
+from render.lock.parse import parse_lock
+from render.system.files import LOCK_FILE
+from render.views.commit_message import LockChange
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A folder, its path from the root of a repository, and the lock that is to be committed."""
+
+    folder: Path
+    prefix: str
+    data: bytes
+    lock: Lock
+
+    @property
+    def path(self) -> str:
+        """The lock's path from the root."""
+        return self.prefix + LOCK_FILE
+
+    def reads_everything(self, repository: Repository) -> bool:
+        """Tell whether it may have been made from anything in the repository."""
+        linked = (is_linked(self.folder, Path(used)) for used in self._used())
+        return reads_elsewhere(self.folder, repository.limits) or any(linked)
+
+    def compare(self, repository: Repository, start: str | None) -> LockChange | None:
+        """Return what the lock changes on top of a commit, if anything."""
+        before = read_file(repository, start, self.path) if start else None
+        if before == self.data:
+            return None
+        return LockChange(self.prefix.rstrip("/") or ".", _parse_before(before, repository.limits), self.lock)
+
+    def uncommitted(self, repository: Repository, start: str | None) -> list[str]:
+        """Return the files that the lock was made for and that a commit does not have as they are here."""
+        names = [name for name in list_yaml_files(self.folder, repository.limits) if name != LOCK_FILE]
+        return find_uncommitted(repository, start, self.prefix, names) if start else names
+
+    def inputs(self, repository: Repository) -> Iterator[str]:
+        """Yield the folders that the lock was made from, by their paths from the root: this one and those it uses."""
+        yield self.prefix
+        for used in self._used():
+            path = (self.folder / used).resolve()
+            if path.is_relative_to(repository.root):
+                inside = path.relative_to(repository.root).as_posix()
+                yield "" if inside == "." else f"{inside}/"
+
+    def _used(self) -> list[str]:
+        return sorted({provided.folder for provided in self.lock.provided.values()})
+
+
+def make_project(folder: Path, prefix: str, data: bytes, limits: Limits) -> Project:
+    """Return a folder with the text of its lock."""
+    # Git may have changed the line ends when it wrote the file; ours are always the same.
+    text = data.replace(b"\r\n", b"\n")
+    return Project(folder, prefix, text, parse_lock(text, limits, place=str(folder / LOCK_FILE)))
+
+
+def _parse_before(data: bytes | None, limits: Limits) -> Lock:
+    try:
+        return parse_lock(data, limits, place=LOCK_FILE) if data is not None else Lock()
+    except RenderError:
+        # What was committed there is no lock, so everything is new.
+        return Lock()

@@ -1,0 +1,217 @@
+"""A scaffold: the files that a project, its repository and its Argo CD start with."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from render import __version__
+from render.errors import InvalidInput, RenderError
+from render.git.names import check_branch
+from render.git.temporary import check_url
+from render.references import parse_reference
+from render.system.files import InvalidFile, read_plain, replace_file
+from render.views.templating import fill_template
+from render.yaml.writer import format_document
+
+CI_SERVERS = ("github", "gitlab")
+SAMPLE = "provider.yaml"
+
+_BRANCH = "main"
+# What these mean in XPLOCK_COMMIT_TO: another entry, and anything.
+_UNLISTABLE = re.compile(r"[,*#]")
+_SHARED = "is shared with others"
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+# Shells, CI servers and Kubernetes all have characters that they replace; a path that needs none of them is safe in each.
+_PART = re.compile(r"(?!-)[\w.@+=,~-]+(?: [\w.@+=,~-]+)*")
+# That of a CronJob, which is the shortest of those that jobs have.
+_LONGEST_JOB = 52
+# The files that an answer of `xplock check` can depend on, as far as their names tell.
+_CHECKED = r"(\.ya?ml|\bKustomization)$"
+
+
+class InvalidChoice(InvalidInput):
+    """A name or a path that cannot be written into every file of a scaffold."""
+
+    def __init__(self, what: str, text: str, why: str, option: str) -> None:
+        super().__init__(f"{text!r} is not used as {what}", why=why, next=f"name another one: {option}")
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a scaffold is for: the Application's name, where the folder is, the image that xplock runs in, and its rights."""
+
+    name: str = "production"
+    repository: str = "https://git.example.org/acme/platform.git"
+    path: str = "clusters/production"
+    image: str = f"registry.example.org/xplock:{__version__}"
+    # The branch that the plugin may commit locks to, if any.
+    commit_to: str | None = None
+
+
+class Piece(NamedTuple):
+    """A file: its template, and its path from the project or, if it is shared, from the top of the repository."""
+
+    template: str
+    path: str
+    # Other folders have their parts in it, and of most such files also other tools.
+    shared: bool = False
+    # The key that all parts of a shared file are below.
+    below: str = ""
+
+
+class File(NamedTuple):
+    """What is written; and of a shared file that is there already, what belongs into it, and below which key."""
+
+    data: bytes
+    part: str = ""
+    below: str = ""
+
+
+_PIECES = (
+    Piece("argocd-cm", "argocd/argocd-cm.yaml"),
+    Piece("cronjob", "argocd/cronjob.yaml"),
+    Piece("kustomization", "argocd/kustomization.yaml"),
+    Piece("plugin", "argocd/plugin.yaml"),
+    Piece("repo-server", "argocd/repo-server.yaml"),
+    Piece("pre-commit", ".pre-commit-config.yaml", shared=True, below="repos"),
+)
+_CI = {
+    "github": Piece("github", ".github/workflows/xplock.yaml", shared=True, below="jobs"),
+    "gitlab": Piece("gitlab", ".gitlab-ci.yml", shared=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScaffoldReport:
+    """The files that were written, those that stay as they are with the reason, and those that lack our part."""
+
+    written: tuple[Path, ...]
+    left: Mapping[Path, str]
+    lacking: Mapping[Path, File]
+
+
+def check_choices(choices: Choices) -> None:
+    """Refuse what would not work, or would mean something else, in one of the files."""
+    if not _NAME.fullmatch(choices.name):
+        why = "an Application has small letters, digits and dashes in its name, 63 at most"
+        raise InvalidChoice("a name", choices.name, why, "--name NAME")
+    parts = PurePosixPath(choices.path).parts
+    if ".." in parts or not all(map(_PART.fullmatch, parts)):
+        why = "it leads out of the repository, or has characters that a shell would replace"
+        raise InvalidChoice("a path", choices.path, why, "--path PATH")
+    check_url(choices.repository)
+    parse_reference(choices.image)
+    if choices.commit_to is not None:
+        check_branch(choices.commit_to)
+        listed = _UNLISTABLE.search(choices.repository + choices.commit_to)
+        if listed:
+            why = f"{listed[0]!r} has a meaning of its own in XPLOCK_COMMIT_TO"
+            raise InvalidChoice("a branch to commit to", choices.commit_to, why, "--commit-to BRANCH")
+
+
+def choose_pieces(
+    choices: Choices, ci: str | None = None, *, sample: bool, hydrate: bool = False
+) -> list[Piece]:
+    """Return the files of a scaffold, with that of a CI server if one is named; hydrated, it has another Application."""
+    return [
+        *([Piece("provider", SAMPLE)] if sample else []),
+        Piece("hydrator" if hydrate else "application", "argocd/application.yaml"),
+        *([Piece("commit", "argocd/commit.yaml")] if choices.commit_to else []),
+        *_PIECES,
+        *([_CI[ci]] if ci else []),
+    ]
+
+
+def format_piece(template: str, choices: Choices) -> str:
+    """Fill a template; every value becomes a whole YAML scalar, whatever it holds."""
+    values = {
+        "application": choices.name,
+        "job": f"xplock-{choices.name}"[:_LONGEST_JOB].rstrip("-"),
+        "repository": choices.repository,
+        # Kubernetes replaces $(NAME) in commands and variables.
+        "clone": choices.repository.replace("$", "$$"),
+        "credential": f"credential.{choices.repository}.helper".replace("$", "$$"),
+        "path": choices.path,
+        "files": _CHECKED if choices.path == "." else f"^{re.escape(choices.path)}/.*{_CHECKED}",
+        "image": choices.image,
+        "commit_to": f"{choices.repository}#{choices.commit_to or _BRANCH}".replace("$", "$$"),
+        "rendered_branch": f"rendered/{choices.name}",
+        # The hydrator owns all of the folder that it writes to, which cannot be the top.
+        "rendered_path": choices.name if choices.path == "." else choices.path,
+    }
+    scalars = {key: format_document(value).rstrip("\n") for key, value in values.items()}
+    return fill_template(f"init/{template}.yaml.j2", commits=bool(choices.commit_to), **scalars)
+
+
+def format_file(piece: Piece, choices: Choices) -> File:
+    """Return what is written, and what is added to a file that others have their parts in."""
+    text = format_piece(piece.template, choices)
+    part = text.partition(f"\n{piece.below}:\n")[2] if piece.below else text
+    return File(text.encode(), part if piece.shared else "", piece.below)
+
+
+def place_files(pieces: Sequence[Piece], choices: Choices, project: Path, top: Path) -> dict[Path, File]:
+    """Return every file by where it goes; whatever leads there has to be a folder."""
+    files = {}
+    for piece in pieces:
+        base = top if piece.shared else project
+        path = base / piece.path
+        with _told(path):
+            _refuse_detour(base, path)
+        files[path] = format_file(piece, choices)
+    return files
+
+
+def write_scaffold(files: Mapping[Path, File], *, force: bool, dry_run: bool) -> ScaffoldReport:
+    """Write the files that are not there; with force, also those that are different and nobody else's."""
+    left = {path: why for path, file in files.items() if (why := _reason_to_leave(path, file, force=force))}
+    written = tuple(path for path in files if path not in left)
+    lacking = {path: files[path] for path, why in left.items() if why == _SHARED}
+    for path in () if dry_run else written:
+        with _told(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, files[path].data)
+    return ScaffoldReport(written, left, lacking)
+
+
+def _reason_to_leave(path: Path, file: File, *, force: bool) -> str:
+    if not path.exists():
+        return ""
+    if _holds(path, file.data):
+        return "is the same"
+    if file.part:
+        return _SHARED
+    return "" if force else "exists already"
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return read_plain(path, len(data)) == data
+    except InvalidFile:
+        # Whatever it holds, nobody here may read it.
+        return False
+
+
+def _refuse_detour(base: Path, path: Path) -> None:
+    """Refuse a link: what it leads to is somebody else's."""
+    for step in (base / part for part in path.relative_to(base).parents if part != Path()):
+        if step.is_symlink() or (step.exists() and not step.is_dir()):
+            raise InvalidFile(
+                f"{path} is not written", why=f"{step} is not a folder", next="move it elsewhere"
+            )
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise InvalidFile(f"{path} is not written", why="it is not a plain file", next="move it elsewhere")
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise RenderError(
+            f"{path} cannot be written", why=os.strerror(error.errno or 0).lower(), next="check the folder"
+        ) from None

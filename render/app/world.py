@@ -1,0 +1,94 @@
+"""The outside world, opened as the operator says: registries, layouts in their place, and the cache."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from render.deadline import Deadline, read_deadline
+from render.errors import InvalidInput
+from render.inputs.folders import is_folder
+from render.limits import Limits
+from render.references import Digest, Reference, Source
+from render.registry.access import RegistrySettings
+from render.registry.cache import Cache, open_cache
+from render.registry.client import RegistryClient
+from render.registry.credentials import CredentialStore
+from render.registry.layout import Layout
+from render.registry.oci import TamperedContent
+from render.registry.routes import Rewritten, Routes
+from render.registry.tokens import Authenticator
+from render.registry.transport import Transport
+from render.rewrites import Rewrite, Rewrites
+from render.settings import SETTINGS_FILE
+from render.xpkg.catalog import Catalog
+
+if TYPE_CHECKING:
+    from render.registry.push import Pusher
+
+Say = Callable[[str], None]
+
+
+class MissingLayout(InvalidInput):
+    """A layout that is not there."""
+
+    def __init__(self, folder: Path, prefix: str) -> None:
+        super().__init__(
+            f"{folder} is not a folder",
+            why=f"it has to be the OCI image layout that stands in for {prefix}",
+            next=f"correct layouts in {SETTINGS_FILE}, or build it: xplock package build DIR --to FOLDER",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Everything outside of the folder that a command may touch."""
+
+    limits: Limits
+    settings: RegistrySettings
+    transport: Transport
+    credentials: CredentialStore
+    cache: Cache
+    registries: RegistryClient
+
+    def images(self, layouts: Sequence[tuple[str, Path]] = (), *, offline: bool = False) -> Routes:
+        """Return what answers for any source: a layout where one is given, else its registry."""
+        for prefix, folder in layouts:
+            if not is_folder(folder):
+                raise MissingLayout(folder, prefix)
+        folders = [(prefix, Layout.for_prefix(folder, self.limits, prefix)) for prefix, folder in layouts]
+        return Routes(folders, None if offline else self.registries)
+
+    def catalog(
+        self, layouts: Sequence[tuple[str, Path]], rewrites: Sequence[Rewrite], *, offline: bool = False
+    ) -> Catalog:
+        """Return packages by the names that they have in the cluster, found where its rewrites say."""
+        images = Rewritten(self.images(layouts, offline=offline), Rewrites(rewrites))
+        return Catalog(images, self.cache, self.limits)
+
+    def pusher(self, source: Source) -> "Pusher":
+        """Return what pushes into one repository."""
+        # requests and oras are for pushing only.
+        from render.registry.push import Pusher
+
+        authenticator = Authenticator(self.transport, self.settings, self.credentials, actions="pull,push")
+        return Pusher(source, self.transport, self.settings, authenticator)
+
+    def check_pushed(self, reference: Reference, digest: Digest) -> None:
+        """Read back what was pushed; a registry that stored something else is found out at once."""
+        stored = self.images().content(reference).digest
+        if stored != digest:
+            raise TamperedContent(reference.source, digest, stored)
+
+
+def open_world(
+    environ: Mapping[str, str], *, warn: Say, trace: Say, deadline: Deadline | None = None
+) -> World:
+    """Read the operator's settings; nothing is asked before someone wants to know something."""
+    limits = Limits.from_environment(environ)
+    settings = RegistrySettings.from_environment(environ)
+    transport = Transport(settings, limits, deadline or read_deadline(environ, limits), trace)
+    credentials = CredentialStore(environ, limits, warn)
+    cache = open_cache(environ, limits, warn)
+    registries = RegistryClient(transport, Authenticator(transport, settings, credentials), cache)
+    return World(limits, settings, transport, credentials, cache, registries)

@@ -1,0 +1,119 @@
+"""What Argo CD asks the plugin about, and whether the operator lets a lock be committed there."""
+
+import posixpath
+import re
+from collections.abc import Mapping
+
+from render.constraints import InvalidConstraint, parse_constraint
+from render.errors import Differs
+from render.git.credentials import NoCertificates, NoToken, Token
+from render.git.credentials import read_authorities as read_git_authorities
+from render.git.credentials import read_token as read_git_token
+from render.git.names import InvalidBranch, check_branch
+from render.lean import dataclass
+from render.limits import Limits
+from render.system.files import LOCK_FILE
+from render.texts import hides_something
+
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_HEADS = "refs/heads/"
+_DEFAULT_BRANCH = ("", "HEAD")
+# Other names of a place: an encoded slash, dots, or nothing between two slashes. Git or its server follows them.
+_DETOUR = re.compile(r"[%\\]|/\.{0,2}(?:/|$)|:\.\.?(?:/|$)")
+
+
+class Declined(Differs):
+    """A lock that is not committed from here; the reason is a line for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One Application's source: a commit of a repository, and a folder in it."""
+
+    url: str
+    commit: str
+    # Nothing stands for the branch that the repository itself prefers.
+    branch: str
+    # The folder's path from the root: nothing, or with a slash at its end.
+    prefix: str
+
+    @property
+    def path(self) -> str:
+        """The lock's path from the root."""
+        return self.prefix + LOCK_FILE
+
+
+def read_request(environ: Mapping[str, str]) -> Request:
+    """Read what Argo CD says about the source; a commit on a branch has to be meant."""
+    commit = environ.get("ARGOCD_APP_REVISION", "")
+    if not _COMMIT.fullmatch(commit):
+        raise Declined(f"no lock is committed for revision {commit!r}, which is not a commit")
+    target = environ.get("ARGOCD_APP_SOURCE_TARGET_REVISION", "")
+    return Request(
+        environ.get("ARGOCD_APP_SOURCE_REPO_URL", ""),
+        commit,
+        "" if target in _DEFAULT_BRANCH else _parse_branch(target),
+        _parse_prefix(environ.get("ARGOCD_APP_SOURCE_PATH", "")),
+    )
+
+
+def require_listed(environ: Mapping[str, str], url: str, branch: str | None = None) -> None:
+    """Refuse a repository, or a branch of it, that the operator did not list."""
+    listed = [pattern.strip().partition("#") for pattern in environ.get("XPLOCK_COMMIT_TO", "").split(",")]
+    for url_pattern, _, branch_pattern in listed:
+        if _matches(url_pattern, url) and (_matches(branch_pattern, branch) if branch else branch_pattern):
+            return
+    raise Declined(
+        f"no lock is committed to {url}{f'#{branch}' if branch else ''}: XPLOCK_COMMIT_TO does not list it"
+    )
+
+
+def read_token(environ: Mapping[str, str], url: str, limits: Limits) -> Token | None:
+    """Return the operator's token; where it is not for, git's own configuration lets us in."""
+    try:
+        return read_git_token(environ, [url], limits)
+    except NoToken as error:
+        raise Declined(error.what) from None
+
+
+def read_authorities(environ: Mapping[str, str], limits: Limits) -> bytes | None:
+    """Return the operator's certificate authorities; nothing, where git's own are all that is trusted."""
+    try:
+        data = read_git_authorities(environ, limits)
+    except NoCertificates as error:
+        raise Declined(error.what) from None
+    # Besides those in SSL_CERT_FILE, of which git has to be told; Python looks there by itself.
+    return b"" if data is None and environ.get("SSL_CERT_FILE") else data
+
+
+def _parse_branch(target: str) -> str:
+    """Return a branch's name; what Argo CD takes for a commit or a range is none, even if a branch is named so."""
+    if not _COMMIT.fullmatch(target) and not _is_range(target):
+        try:
+            return check_branch(target.removeprefix(_HEADS))
+        except InvalidBranch:
+            pass
+    raise Declined(f"no lock is committed for target revision {target!r}, which is not a branch")
+
+
+def _is_range(target: str) -> bool:
+    try:
+        parse_constraint(target)
+    except InvalidConstraint:
+        return False
+    return True
+
+
+def _parse_prefix(path: str) -> str:
+    plain = posixpath.normpath(path or ".")
+    if plain.startswith(("/", "../")) or plain == ".." or hides_something(plain):
+        raise Declined(f"no lock is committed for path {path!r}, which is not in the repository")
+    return "" if plain == "." else f"{plain}/"
+
+
+def _matches(pattern: str, text: str) -> bool:
+    """Tell whether a text is meant; a star stands for anything between two slashes that leads nowhere else."""
+    if _DETOUR.search(text.partition("://")[2] or text):
+        return pattern == text
+    parts = map(re.escape, pattern.split("*"))
+    return re.fullmatch("[^/]*".join(parts), text) is not None

@@ -1,0 +1,177 @@
+"""Rules about several folders of one cluster: what they use of each other, and what they must not both have."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from render.checks.model import Checked, CheckedFolder, Finding
+from render.checks.positions import read_lock_place, read_settings_place
+from render.errors import Differs, RenderError, Unsatisfiable
+from render.folders.neighbours import Neighbours
+from render.folders.provided import compare_provided, find_unsuited
+from render.folders.sharing import advise_sharing, find_shared, package_names, shown_names
+from render.inputs.projects import Inputs
+from render.lean import TypeAlias, replace
+from render.lock.graph import Serving
+from render.lock.model import Lock, LockedPackage, Provided
+from render.manifests.identity import identify
+from render.texts import first_lines
+
+# The names of folders, with their locks.
+Group: TypeAlias = Sequence[tuple[str, Lock]]
+
+
+def number_clusters(checked: Checked) -> dict[Path, int]:
+    """Return a number for each folder and for all that it uses; those of one cluster have the same one."""
+    # Only folders that use each other need it.
+    from render.folders.members import find_clusters
+
+    clusters = find_clusters(checked.members)
+    return dict.fromkeys(clusters, 0) if checked.same_cluster else clusters
+
+
+def find_groups(checked: Checked) -> list[Group]:
+    """Return the locks of each cluster; those that are missing or do not hold are left out."""
+    if not checked.members:
+        return [[(one.name, lock)] for one in checked.folders if (lock := one.fresh_lock)]
+    groups: dict[int, list[tuple[str, Lock]]] = {}
+    for path, number in number_clusters(checked).items():
+        member = checked.members[path]
+        if member.lock is not None:
+            groups.setdefault(number, []).append((str(member.folder), member.lock))
+    return list(groups.values())
+
+
+_SHOWN = 20
+
+
+def used_unusable(checked: Checked) -> Iterator[Finding]:
+    """What a folder uses is not there, has no lock, cannot be read, leads in a circle, or is in two folders."""
+    for one in checked.folders:
+        if isinstance(one.around, RenderError):
+            yield Finding.of("used-unusable", one, one.around, read_settings_place(one, "uses"))
+
+
+def provided_changed(checked: Checked) -> Iterator[Finding]:
+    """A folder that is used has something else locked than the lock of the one that uses it says."""
+    for one, lock, around in _with_neighbours(checked):
+        changes = compare_provided(lock, around)
+        if changes and not [*find_unsuited(lock, around), *_needed(lock, around)]:
+            yield Finding(
+                "provided-changed",
+                one.name,
+                "its lock does not know what the folders that it uses have now",
+                tuple(first_lines(changes, _SHOWN)),
+                (f"run: xplock lock {one.name}",),
+                Differs.exit_code,
+                read_settings_place(one, "uses"),
+            )
+
+
+def provided_unsuited(checked: Checked) -> Iterator[Finding]:
+    """A folder that is used has a version that a package of the one that uses it does not accept."""
+    for one, lock, around in _with_neighbours(checked):
+        problems = find_unsuited(lock, around)
+        if problems:
+            yield Finding(
+                "provided-unsuited",
+                one.name,
+                "the folders that it uses have versions that its packages do not accept",
+                tuple(first_lines(problems, _SHOWN)),
+                (f"run: xplock lock {one.name}", "or go back to the version that they accept"),
+                Unsatisfiable.exit_code,
+                read_settings_place(one, "uses"),
+            )
+
+
+def needed_elsewhere(checked: Checked) -> Iterator[Finding]:
+    """A folder that is used has moved, retired or dropped what a package of the one that uses it depends on."""
+    for one, lock, around in _with_neighbours(checked):
+        problems = list(_needed(lock, around))
+        if problems:
+            yield Finding(
+                "needed-elsewhere",
+                one.name,
+                "the folders that it uses let go of what its packages need",
+                tuple(first_lines(problems, _SHOWN)),
+                (f"take that back, or first drop what needs it in {one.name}, and lock both",),
+                Unsatisfiable.exit_code,
+                read_settings_place(one, "uses"),
+            )
+
+
+def rendered_twice(checked: Checked) -> Iterator[Finding]:
+    """Two folders of one cluster have the same package, or render the same object."""
+    clusters = number_clusters(checked)
+    known = {one.path: one for one in checked.folders}
+    names = {path: sorted(_names(one)) for path, one in known.items()}
+    for paths, shared in find_shared(names, clusters).items():
+        folders = [known[path] for path in paths]
+        yield Finding(
+            "rendered-twice",
+            folders[0].name,
+            f"{' and '.join(one.name for one in folders)} render the same",
+            tuple(shown_names(shared)),
+            _advice(paths, shared, checked),
+            Unsatisfiable.exit_code,
+            read_lock_place(folders[0], f"source: {shared[0]}\n"),
+        )
+
+
+def _advice(paths: Sequence[Path], shared: Sequence[str], checked: Checked) -> tuple[str, ...]:
+    packages = [package_names(one.lock) for one in checked.folders if isinstance(one.lock, Lock)]
+    if set().union(*packages).isdisjoint(shared):
+        return ("keep it in one of them",)
+    return tuple(advise_sharing(paths, checked.members))
+
+
+def _with_neighbours(checked: Checked) -> Iterator[tuple[CheckedFolder, Lock, Neighbours]]:
+    for one in checked.folders:
+        known = isinstance(one.inputs, Inputs)
+        if known and isinstance(one.lock, Lock) and isinstance(one.around, Neighbours):
+            yield one, one.lock, one.around
+
+
+def _needed(lock: Lock, around: Neighbours) -> Iterator[str]:
+    serving, now = Serving(lock), Serving(replace(lock, provided=around.provided))
+    for package in lock.in_order():
+        for dependency in package.dependencies:
+            for target in serving.targets(package.source, dependency):
+                if isinstance(target, Provided):
+                    there = now.answers(package.source, dependency)
+                    problem = _loss(package, target, around, answered=there)
+                    if problem:
+                        yield f"{package.source} {package.version} needs {target.cluster_source}, which {problem}"
+
+
+def _loss(package: LockedPackage, target: Provided, around: Neighbours, *, answered: bool) -> str:
+    """Return what has become of a package that another one depends on, if that one cannot go on."""
+    if target.source in around.released:
+        return f"{target.folder} is about to drop"
+    # Whoever is detached does not mind under which name the package goes on.
+    goes_on = answered and package.detached
+    if not goes_on and any(off.cluster_source == target.cluster_source for off in around.deactivated):
+        return f"{target.folder} has switched off"
+    if not answered:
+        return f"{target.folder} has dropped"
+    names = {other.cluster_source for other in around.provided.values()}
+    # Crossplane looks for it by that name.
+    if target.cluster_source not in names and not package.detached:
+        return f"{target.folder} has under another name"
+    return ""
+
+
+def _names(one: CheckedFolder) -> set[str]:
+    packages = package_names(one.lock) if isinstance(one.lock, Lock) else set()
+    objects = () if isinstance(one.objects, RenderError) else one.objects
+    return packages | {name for value in objects if (name := _object_name(value))}
+
+
+def _object_name(value: Mapping[str, Any]) -> str:
+    group, kind, namespace, name = identify(value)
+    # Without a name it is what the API server makes of it.
+    return (
+        f"{kind} {f'{namespace}/' if namespace else ''}{name}{f' of {group}' if group else ''}"
+        if name
+        else ""
+    )

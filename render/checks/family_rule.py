@@ -1,0 +1,50 @@
+"""A rule about provider families: their members work together only if they come from one place."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from render.checks.cluster_rules import find_groups
+from render.checks.model import Checked, CheckedFolder, Finding
+from render.checks.positions import read_lock_place
+from render.errors import Unsatisfiable
+from render.lock.model import LockedPackage, State
+from render.texts import first_lines
+
+_SHOWN = 20
+
+
+def family_scattered(checked: Checked) -> Iterator[Finding]:
+    """The members of a provider family come from several organisations or registries."""
+    known = {one.name: one for one in checked.folders}
+    for locks in find_groups(checked):
+        families: dict[str, list[tuple[str, LockedPackage]]] = {}
+        for folder, lock in locks:
+            for package in lock.in_order():
+                # What is leaving cannot come along any more.
+                if package.family and package.state is State.WANTED:
+                    families.setdefault(package.family, []).append((folder, package))
+        for family, members in sorted(families.items()):
+            if len({package.cluster_source.home for _, package in members}) > 1:
+                yield from _find(family, members, known)
+
+
+def _find(
+    family: str, members: Sequence[tuple[str, LockedPackage]], known: Mapping[str, CheckedFolder]
+) -> Iterator[Finding]:
+    told = next(((known[folder], package) for folder, package in members if folder in known), None)
+    if told is None:
+        # All of it is in folders that are used, and that nobody asked about.
+        return
+    one, package = told
+    lines = [f"{package.cluster_source} {package.version} in {folder}" for folder, package in members]
+    yield Finding(
+        "family-scattered",
+        one.name,
+        f"the family {family} is spread over several places",
+        (
+            *first_lines(lines, _SHOWN),
+            "Crossplane lets members work together only within one registry and organisation",
+        ),
+        ("take all members from one place; if they have moved, say so with moves in xplock.yaml",),
+        Unsatisfiable.exit_code,
+        read_lock_place(one, f"source: {package.cluster_source}\n"),
+    )

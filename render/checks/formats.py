@@ -1,0 +1,131 @@
+"""Findings → text for people, and JSON."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from render import __version__
+from render.checks.explaining import Explanation, read_explanations
+from render.checks.model import Finding
+from render.lean import Any
+from render.texts import counted, redact, visible
+
+
+def format_findings(
+    findings: Sequence[Finding], folders: int, stand_out: Callable[[str], str] = lambda text: text
+) -> str:
+    """Write each finding with its reasons and what to do, and how many there are; what matters may stand out."""
+    lines = [_format_finding(finding, stand_out) for finding in findings]
+    return "".join(f"{line}\n" for line in [*lines, count_findings(findings, folders)])
+
+
+def count_findings(findings: Sequence[Finding], folders: int) -> str:
+    """Return how much was checked, and how much was found."""
+    found = counted(len(findings), "finding") if findings else "nothing found"
+    return f"{counted(folders, 'folder')}, {found}"
+
+
+def _format_finding(finding: Finding, stand_out: Callable[[str], str]) -> str:
+    return f"{visible(redact(finding.folder))}: {stand_out(finding.rule)}: {finding.text}"
+
+
+def findings_document(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """Return the same as JSON values."""
+    return [
+        {
+            "rule": finding.rule,
+            "folder": finding.folder,
+            "file": str(finding.place.file),
+            "line": finding.place.line,
+            # A log keeps these, too.
+            "message": redact(finding.message),
+            "why": [redact(line) for line in finding.why],
+            "next": [redact(line) for line in finding.next],
+            "exitCode": finding.exit_code,
+        }
+        for finding in findings
+    ]
+
+
+def relative_path(file: Path) -> str:
+    """Return a file as seen from the current folder."""
+    return Path(os.path.relpath(file)).as_posix()
+
+
+def relative_uri(file: Path) -> str:
+    """Return the same as part of a URI."""
+    return quote(relative_path(file), errors="surrogateescape")
+
+
+_LONGEST_PATH = 4_096
+
+
+def format_annotations(findings: Sequence[Finding]) -> str:
+    """Write one command a line; nothing of a finding can end its command, or begin another."""
+    return "".join(f"{_format_command(finding)}\n" for finding in findings)
+
+
+def _format_command(finding: Finding) -> str:
+    properties = {
+        "file": visible(relative_path(finding.place.file), limit=_LONGEST_PATH),
+        "line": str(finding.place.line),
+        "title": f"xplock {finding.rule}",
+    }
+    listed = ",".join(f"{key}={_escape_property(text)}" for key, text in properties.items())
+    # Invisible characters are written out, as in every text; line breaks are ours.
+    return f"::error {listed}::{_escape(finding.text)}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")
+
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_VERSION = "2.1.0"
+# The name that SARIF gives to the folder of the repository.
+_ROOT = "%SRCROOT%"
+# What is found stops something: there are no milder findings.
+_LEVEL = "error"
+
+
+def sarif_document(findings: Sequence[Finding]) -> dict[str, Any]:
+    """Return a log with one run: every rule, and what was found."""
+    rules = read_explanations()
+    driver = {"name": "xplock", "version": __version__, "rules": [_rule(rule) for rule in rules]}
+    numbers = {rule.name: i for i, rule in enumerate(rules)}
+    results = [_result(finding, numbers[finding.rule]) for finding in findings]
+    return {
+        "$schema": _SCHEMA,
+        "version": _VERSION,
+        "runs": [{"tool": {"driver": driver}, "results": results}],
+    }
+
+
+def _rule(rule: Explanation) -> dict[str, Any]:
+    return {
+        "id": rule.name,
+        "shortDescription": {"text": rule.summary},
+        "help": {"text": rule.text, "markdown": rule.text},
+        "defaultConfiguration": {"level": _LEVEL},
+    }
+
+
+def _result(finding: Finding, number: int) -> dict[str, Any]:
+    place = {
+        "artifactLocation": {"uri": relative_uri(finding.place.file), "uriBaseId": _ROOT},
+        "region": {"startLine": finding.place.line},
+    }
+    # What looks like a link would be one.
+    text = finding.text.replace("](", "] (")
+    return {
+        "ruleId": finding.rule,
+        "ruleIndex": number,
+        "level": _LEVEL,
+        "message": {"text": text},
+        "locations": [{"physicalLocation": place}],
+    }

@@ -1,0 +1,75 @@
+"""Where in the files of a folder a finding is."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from render.checks.model import CheckedFolder, Place
+from render.errors import RenderError
+from render.inputs.folders import KUSTOMIZATION_FILES, is_file, list_yaml_files
+from render.limits import Limits
+from render.settings import SETTINGS_FILE
+from render.system.files import LOCK_FILE, is_there, read_plain
+
+_LINE = r"(?:^|: )line ([0-9]{1,9}): "
+_LIMITS = Limits()
+
+
+def lock_place(one: CheckedFolder) -> Place:
+    """Return the beginning of a folder's lock."""
+    return Place(one.folder / LOCK_FILE)
+
+
+def read_lock_place(one: CheckedFolder, mark: str) -> Place:
+    """Return the place in a folder's lock where a text stands, or its beginning."""
+    return read_marked_place(one.folder / LOCK_FILE, mark)
+
+
+def read_settings_place(one: CheckedFolder, key: str) -> Place:
+    """Return the place of a key in a folder's settings."""
+    place = _first_place(one, SETTINGS_FILE)
+    return read_marked_place(place.file, f"\n{key}:") if place.file.name == SETTINGS_FILE else place
+
+
+def read_marked_place(path: Path, mark: str) -> Place:
+    """Return the first line of a file that holds a text, or its beginning; a line break in front is that of the line."""
+    text = _read_lines(path)
+    found = text.find(mark)
+    return Place(path, text.count("\n", 0, found + 1) if found > 0 else 1)
+
+
+def read_entry_place(path: Path, entry: str) -> Place:
+    """Return the first line of a file that holds an entry: not in a comment, nor as a part of another one."""
+    text = _read_lines(path)
+    found = re.search(rf"^[^#\n]*(?<![\w./-]){re.escape(entry)}(?![\w./-])", text, re.MULTILINE)
+    return Place(path, text.count("\n", 0, found.end()) if found else 1)
+
+
+def find_told_place(one: CheckedFolder, lines: Iterable[str], default: str) -> Place:
+    """Return the file and the line that an error's lines begin with; a line alone is one of the default file."""
+    for text in lines:
+        line = re.search(_LINE, text)
+        number = int(line[1]) if line else 1
+        if text.startswith("line "):
+            return Place(one.folder / default, number)
+        path = one.folder / text.partition(": ")[0]
+        if is_file(path):
+            return Place(path, number)
+    return _first_place(one, default)
+
+
+def _read_lines(path: Path) -> str:
+    """Return the text of a file with a line break in front of every line; nothing, if it cannot be read."""
+    try:
+        return f"\n{(read_plain(path, _LIMITS.lock_bytes) or b'').decode(errors='replace')}"
+    except RenderError:
+        return ""
+
+
+def _first_place(one: CheckedFolder, name: str) -> Place:
+    """Return the beginning of a file, or else of what the folder has instead: a place that is not there shows nothing."""
+    try:
+        names = (name, *KUSTOMIZATION_FILES, *list_yaml_files(one.folder, _LIMITS))
+        return Place(next((path for name in names if is_there(path := one.folder / name)), one.folder))
+    except RenderError:
+        return Place(one.folder)

@@ -1,0 +1,101 @@
+"""Folders → what rules look at; whatever cannot be read is told by a rule as well."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from render.app.render import render_lock
+from render.checks.listings import Listings
+from render.checks.model import Checked, CheckedFolder
+from render.errors import RenderError
+from render.inputs.projects import Inputs, read_inputs
+from render.lean import TYPE_CHECKING, Any, TypeVar, replace
+from render.limits import Limits
+from render.lock.consistency import check_closure
+from render.lock.file import read_lock_bytes
+from render.lock.freshness import compare_inputs
+from render.lock.model import Lock
+from render.lock.parse import parse_lock
+from render.system.files import LOCK_FILE
+
+if TYPE_CHECKING:
+    from render.folders.members import Member
+    from render.folders.neighbours import Neighbours
+
+T = TypeVar("T")
+
+
+def read_checked(
+    folders: Sequence[Path], limits: Limits, environ: Mapping[str, str], *, same_cluster: bool = False
+) -> Checked:
+    """Read folders with their locks, what they use, and what is rendered from them."""
+    once: dict[Path, Path] = {}
+    for folder in folders:
+        once.setdefault(folder.resolve(), folder)
+    locks, listings = _Locks(limits), Listings(limits)
+    read = [
+        replace(_read_folder(folder, locks, limits, environ), listings=listings.find(folder, here))
+        for here, folder in once.items()
+    ]
+    if not same_cluster and not any(one.has_neighbours for one in read):
+        return Checked(tuple(read))
+    members = {one.path: _member(one) for one in read}
+    around = [replace(one, around=_attempt(partial(_read_around, one, members, limits))) for one in read]
+    return Checked(tuple(around), members, same_cluster)
+
+
+class _Locks:
+    """Reads locks with what they contradict themselves in; one that many folders have is understood once."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._known: dict[bytes, tuple[Lock, list[str]]] = {}
+
+    def read(self, folder: Path) -> tuple[Lock, list[str]] | None:
+        data = read_lock_bytes(folder, self._limits)
+        if data is None:
+            return None
+        if data not in self._known:
+            lock = parse_lock(data, self._limits, place=str(folder / LOCK_FILE))
+            self._known[data] = lock, check_closure(lock)
+        return self._known[data]
+
+
+def _read_folder(folder: Path, locks: _Locks, limits: Limits, environ: Mapping[str, str]) -> CheckedFolder:
+    inputs = _attempt(lambda: read_inputs(folder, limits, environ))
+    found = _attempt(lambda: locks.read(folder))
+    if found is None or isinstance(found, RenderError):
+        return CheckedFolder(folder, inputs, found)
+    lock, problems = found
+    changes = compare_inputs(lock, inputs.record) if isinstance(inputs, Inputs) else []
+    stale = (*changes, *problems)
+    objects: tuple[Mapping[str, Any], ...] | RenderError = ()
+    if isinstance(inputs, Inputs) and not stale:
+        objects = _attempt(lambda: tuple(render_lock(lock, inputs, limits, environ)))
+    return CheckedFolder(folder, inputs, lock, stale, objects)
+
+
+def _member(one: CheckedFolder) -> "Member":
+    # Folders that stand alone need none of this.
+    from render.folders.members import Member
+
+    uses = one.inputs.settings.uses if isinstance(one.inputs, Inputs) else ()
+    # A lock that is not up to date is judged when it is needed.
+    return Member(one.folder, uses, one.fresh_lock)
+
+
+def _read_around(one: CheckedFolder, members: "dict[Path, Member]", limits: Limits) -> "Neighbours":
+    from render.folders.neighbours import Neighbours, read_neighbours
+
+    if not isinstance(one.inputs, Inputs):
+        return Neighbours()
+    settings = one.inputs.settings
+    around = read_neighbours(one.folder, settings.uses, limits, members)
+    return around.after_moves(settings.moves, one.lock if isinstance(one.lock, Lock) else Lock())
+
+
+def _attempt(read: Callable[[], T]) -> T | RenderError:
+    try:
+        return read()
+    except RenderError as error:
+        return error

@@ -1,0 +1,171 @@
+"""Where text goes: results to stdout, everything else to stderr."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from render.errors import RenderError
+from render.lean import Any, TextIO, dataclass, field
+from render.texts import redact, visible
+
+_RED, _GREEN, _YELLOW, _PLAIN = "\x1b[1;31m", "\x1b[1;32m", "\x1b[1;33m", "\x1b[0m"
+# The words that lines of a report start with.
+_CHANGES = {
+    **dict.fromkeys(("Added", "Returned", "Attached"), _GREEN),
+    **dict.fromkeys(("Updated", "Moved", "Leaving", "Detached", "Held", "Provided", "Waiting"), _YELLOW),
+    **dict.fromkeys(("Off", "Released", "Removed", "Dropped", "Unpinned"), _RED),
+}
+
+
+@dataclass(slots=True)
+class Output:
+    """What a command says, and how loudly."""
+
+    verbosity: int = 0
+    _warned: set[str] = field(default_factory=set)
+
+    def result(self, text: str) -> None:
+        """Write the result of the command."""
+        with _written():
+            sys.stdout.write(text)
+            # What is told afterwards on stderr comes after it, where both lead to one place.
+            sys.stdout.flush()
+
+    def report(self, text: str) -> None:
+        """Write a result of which people look at the first words of its lines."""
+        words = "|".join(_CHANGES)
+        self.result(re.sub(rf"^({words})\b", _coloured_change, text, flags=re.MULTILINE))
+
+    def stand_out(self, text: str) -> str:
+        """Return a word of a result that tells what is wrong, so that people see it first."""
+        return _coloured(text, _RED, sys.stdout)
+
+    def finish(self) -> None:
+        """Make sure that all of the result has been written."""
+        with _written():
+            sys.stdout.flush()
+
+    def result_json(self, document: Any) -> None:
+        """Write the result for a program."""
+        # In ASCII, where nothing is invisible and no locale can change a byte.
+        # For those who ask for it.
+        import json
+
+        self.result(json.dumps(document, indent=2) + "\n")
+
+    def say(self, text: str) -> None:
+        """Tell what happens, unless asked to be quiet."""
+        if self.verbosity >= 0:
+            self._write(visible(redact(text)))
+
+    def trace(self, text: str) -> None:
+        """Tell every detail, if asked to."""
+        if self.verbosity > 0:
+            self._write(visible(redact(text)))
+
+    def warn(self, text: str) -> None:
+        """Tell once what is odd but does not stop us."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self._write(f"{_coloured('warning:', _YELLOW)} {visible(redact(text))}")
+
+    def usage(self, text: str) -> None:
+        """Tell how the command is called."""
+        if text:
+            self._write(text)
+
+    def repeat(self, lines: Sequence[str]) -> None:
+        """Write what was said elsewhere, as it was written there."""
+        for line in lines:
+            self._write(line)
+
+    def error(self, error: RenderError) -> None:
+        """Tell why nothing came out."""
+        self._write(f"{_coloured('error:', _RED)} {error}")
+
+    @contextmanager
+    def busy(self, text: str) -> Iterator[None]:
+        """Show on a terminal that something is going on."""
+        if not self._is_lively():
+            yield
+            return
+        # Only a terminal pays for it.
+        from rich.console import Console
+
+        with Console(stderr=True, markup=False).status(visible(text)):
+            yield
+
+    @contextmanager
+    def progress(self, text: str) -> Iterator["Progress"]:
+        """Show on a terminal how far something is."""
+        if not self._is_lively():
+            yield Progress()
+            return
+        # Only a terminal pays for it.
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("packages"),
+        )
+        with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+            yield Progress(bar, bar.add_task(visible(text), total=0))
+
+    def _is_lively(self) -> bool:
+        return self.verbosity == 0 and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write(text + "\n")
+
+
+@dataclass(slots=True)
+class Progress:
+    """A bar on a terminal, nothing elsewhere; safe to move from many threads."""
+
+    bar: Any = None
+    task: Any = None
+    _expected: int = 0
+
+    def expect(self) -> None:
+        """One more thing is to be done."""
+        if self.bar is not None:
+            self._expected += 1
+            self.bar.update(self.task, total=self._expected)
+
+    def advance(self) -> None:
+        """One thing is done."""
+        if self.bar is not None:
+            self.bar.advance(self.task)
+
+
+def drop_stdout() -> None:
+    """Let go of what could not be written; at the end Python would try once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def _written() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        drop_stdout()
+        raise RenderError(
+            "the result cannot be written", why=(error.strerror or "").lower(), next="check where stdout goes"
+        ) from None
+
+
+def _coloured_change(word: re.Match[str]) -> str:
+    return _coloured(word[0], _CHANGES[word[0]], sys.stdout)
+
+
+def _coloured(text: str, colour: str, stream: TextIO | None = None) -> str:
+    terminal = (stream or sys.stderr).isatty() and os.environ.get("TERM") != "dumb"
+    return f"{colour}{text}{_PLAIN}" if terminal and not os.environ.get("NO_COLOR") else text

@@ -1,0 +1,1 @@
+"""Several folders of one cluster."""

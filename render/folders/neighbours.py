@@ -1,0 +1,192 @@
+"""Other folders of the same cluster: what they have locked is there already, and is taken as it is."""
+
+import posixpath
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from render.errors import Differs, Unsatisfiable
+from render.folders.members import Member, Uses, find_used, read_members
+from render.limits import Limits
+from render.lock.consistency import check_closure, installed_version
+from render.lock.file import read_lock
+from render.lock.graph import Target
+from render.lock.model import Lock, LockedPackage, Provided
+from render.moves import Move, add_moves, follow_moves
+from render.references import Source
+from render.resolve.model import Candidate
+from render.settings import SETTINGS_FILE
+from render.system.files import LOCK_FILE
+from render.texts import first_lines
+
+_SHOWN = 20
+
+# The names of folders, and their locks.
+Named: TypeAlias = Sequence[tuple[str, Lock]]
+
+
+class UnlockedNeighbour(Differs):
+    """A folder that is used and has no lock."""
+
+
+class StaleNeighbour(Differs):
+    """A folder that is used and whose lock contradicts itself."""
+
+
+class ProvidedTwice(Unsatisfiable):
+    """A package that two of the folders that are used have locked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What other folders of the same cluster mean for one of them."""
+
+    # The folders that it uses, and those that use it.
+    used: Named = ()
+    users: Named = ()
+    # What is active in those that it uses.
+    provided: Mapping[Source, Provided] = field(default_factory=dict)
+    # What has taken the place of what there; they have agreed to it.
+    moves: tuple[Move, ...] = ()
+
+    @property
+    def released(self) -> set[Source]:
+        """What the folders that are used are about to drop."""
+        return {
+            source for _, lock in self.used for source, package in lock.packages.items() if package.released
+        }
+
+    @property
+    def deactivated(self) -> list[LockedPackage]:
+        """What they render besides: packages that are switched off."""
+        return [package for _, lock in self.used for package in lock.deactivated.values()]
+
+    @property
+    def candidates(self) -> dict[Source, Candidate]:
+        """What is provided, as the solver sees it."""
+        return {source: installed_candidate(package) for source, package in self.provided.items()}
+
+    @property
+    def folders(self) -> dict[Source, str]:
+        """Who provides each package."""
+        return {source: package.folder for source, package in self.provided.items()}
+
+    def after_moves(self, own: Iterable[Move], before: Lock) -> "Neighbours":
+        """Return the same, where packages have also taken the places that this folder gives them, or has given them."""
+        moves = (*self.moves, *self._remembered(before))
+        replaced = {source: set(package.replaces) for source, package in self.provided.items()}
+        for source, move in add_moves(follow_moves(own), moves).items():
+            for target in replaced.keys() & move.targets:
+                replaced[target].add(source)
+        seen = {s: replace(p, replaces=tuple(sorted(replaced[s]))) for s, p in self.provided.items()}
+        return replace(self, provided=seen, moves=moves)
+
+    def _remembered(self, before: Lock) -> Iterator[Move]:
+        for source, targets in before.replacements().items():
+            elsewhere = tuple(t for t in targets if t in before.provided and t in self.provided)
+            if elsewhere:
+                yield Move(source, elsewhere, place="the lock")
+
+    def leaving_out(self, own: Collection[Source]) -> "Neighbours":
+        """Return the same, without what folders that use this one have themselves of it: it will leave them."""
+        users = [
+            (folder, replace(lock, packages={s: p for s, p in lock.packages.items() if s not in own}))
+            for folder, lock in self.users
+        ]
+        return replace(self, users=tuple(users))
+
+
+NOBODY = Neighbours()
+
+
+def read_neighbours(
+    folder: Path, uses: Uses, limits: Limits, known: dict[Path, Member] | None = None
+) -> Neighbours:
+    """Read what the folders that one uses have locked, and those that they use; nothing `known`, which grows by it."""
+    members = {} if known is None else known
+    here = folder.resolve()
+    members |= read_members({here: members.get(here) or Member(folder, uses)}, limits, members)
+    used: list[tuple[str, Lock]] = []
+    for path, text in find_used(here, members).items():
+        lock = members[path].lock or _read_lock(members[path], limits)
+        members[path] = replace(members[path], lock=lock)
+        used.append((text, lock))
+    return gather_neighbours(used)
+
+
+def gather_neighbours(used: Named, users: Named = ()) -> Neighbours:
+    """Put together what several folders have locked."""
+    provided: dict[Source, Provided] = {}
+    names: dict[Source, str] = {}
+    for folder, lock in used:
+        for package in lock.in_order():
+            for name in sorted({package.source, package.cluster_source}):
+                if names.setdefault(name, folder) != folder:
+                    raise _provided_twice(name, names[name], folder)
+            provided[package.source] = _provide(package, folder)
+    return Neighbours(tuple(used), tuple(users), dict(sorted(provided.items())), tuple(_moves(used)))
+
+
+def _read_lock(member: Member, limits: Limits) -> Lock:
+    lock = read_lock(member.folder, limits)
+    advice = f"lock it first: xplock lock {member.folder}"
+    if lock is None:
+        raise UnlockedNeighbour(
+            f"{member.folder} is used, and has no {LOCK_FILE}",
+            why="what it provides is not known before it is locked",
+            next=advice,
+        )
+    problems = check_closure(lock)
+    if problems:
+        raise StaleNeighbour(
+            f"{member.folder} is used, and its {LOCK_FILE} is out of date",
+            why=first_lines(problems, _SHOWN),
+            next=advice,
+        )
+    return lock
+
+
+def installed_candidate(package: Target) -> Candidate:
+    """Return what is installed, as the solver sees it."""
+    # Whoever wants these bytes by their digest is served, too.
+    return Candidate(package.version_tag, installed_version(package), package.digest)
+
+
+def _provided_twice(source: Source, first: str, second: str) -> ProvidedTwice:
+    return ProvidedTwice(
+        f"{source} is locked in two of the folders that are used",
+        why=f"{first} and {second} both render it, and a cluster has room for one",
+        next=[
+            f"ask for it in {first} alone, and let {second} use that, in its {SETTINGS_FILE}:",
+            "  uses:",
+            f"    - {posixpath.relpath(first, second)}",
+        ],
+    )
+
+
+def _provide(package: LockedPackage, folder: str) -> Provided:
+    return Provided(
+        source=package.source,
+        folder=folder,
+        version=package.version,
+        digest=package.digest,
+        kind=package.kind,
+        object_name=package.object_name,
+        tag=package.tag,
+        detached=bool(package.detached),
+        installed_as=package.installed_as,
+        replaces=tuple(replaced.source for replaced in package.replaces),
+    )
+
+
+def _moves(used: Named) -> Iterator[Move]:
+    for folder, lock in used:
+        found: dict[Source, Move] = {}
+        for package in lock.in_order():
+            for one in package.replaces:
+                before = found[one.source].targets if one.source in found else ()
+                found[one.source] = Move(
+                    one.source, (*before, package.source), one.consent, place=f"the lock of {folder}"
+                )
+        yield from found.values()

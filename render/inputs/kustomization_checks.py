@@ -1,0 +1,213 @@
+"""Every kustomization that a build would read, checked first: nothing remote, nothing that runs programs."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from render.errors import InvalidInput, RenderError
+from render.inputs.folders import is_repository, list_kustomizations, read_inside
+from render.inputs.problems import describe, placed
+from render.limits import LimitExceeded, Limits
+from render.yaml.documents import file_rules, parse_documents
+from render.yaml.fields import Fields
+
+# Keys without any path in them. kustomize reads keys in any spelling (RESOURCES is resources), and a later
+# version may know more of them, so what is not listed here or below is refused.
+_PLAIN_KEYS = frozenset({
+    "apiVersion", "kind", "metadata", "namePrefix", "nameSuffix", "namespace", "commonLabels", "labels",
+    "commonAnnotations", "images", "imageTags", "replicas", "vars", "sortOptions", "generatorOptions",
+    "buildMetadata",
+})  # fmt: skip
+_PATHS_BELOW = frozenset({
+    "patches", "patchesJson6902", "replacements", "openapi", "configMapGenerator", "secretGenerator",
+})  # fmt: skip
+_FOLDER_LISTS = ("resources", "bases", "components")
+_FILE_LISTS = ("crds", "configurations", "patchesStrategicMerge")
+_PLUGIN_LISTS = ("generators", "transformers", "validators")
+_HELM_KEYS = ("helmCharts", "helmChartInflationGenerator", "helmGlobals")
+_PATH_NAMES = frozenset({"path", "paths", "file", "files", "env", "envs"})
+
+# Whatever kustomize could take for a URL or a git repository: a scheme, user@host, host:path, ?ref=, //, .git
+_REMOTE = re.compile(r"[:@?\\]|//|^github\.com(?:/|$)|\.git(?:/|$)|(?:^|/)_git(?:/|$)", re.IGNORECASE)
+
+
+def check_kustomizations(folder: Path, limits: Limits, *, alone: bool = False) -> list[str]:
+    """Return what is wrong with the kustomization of a folder and with all that it builds on."""
+    problems: list[str] = []
+    project = folder.resolve()
+    boundary = _Boundary(project, "the folder, which is built alone") if alone else _repository(project)
+    waiting, seen = [project], {project}
+    while waiting:
+        bases = _check_folder(waiting.pop(), project, boundary, limits, problems)
+        waiting.extend(bases - seen)
+        seen |= bases
+        if len(seen) > limits.kustomizations:
+            raise LimitExceeded(f"{folder} builds on too many kustomizations", "kustomizations", limits)
+    return problems
+
+
+def read_paths(file: Path, limits: Limits) -> list[tuple[str, str]]:
+    """Return the paths that a kustomization names, each with its key; what a generator calls a file is cut off."""
+    document = _only_document(read_inside(file, file.parent, limits), limits)
+    lists = _entries(Fields(document, "", []), (*_FOLDER_LISTS, *_FILE_LISTS, *_PLUGIN_LISTS))
+    keys = sorted(_PATHS_BELOW & document.keys())
+    below = [entry for key in keys for entry in _path_texts(document[key], key)]
+    found = [
+        *((key, entry) for key, entry in lists if not _is_inline(entry)),
+        *((key, text.rpartition("=")[2]) for key, text in below),
+    ]
+    return [(key, text) for key, text in found if "\0" not in text]
+
+
+class _Boundary(NamedTuple):
+    """The folder that no path may leave, and what it is called."""
+
+    folder: Path
+    name: str
+
+
+def _repository(folder: Path) -> _Boundary:
+    return _Boundary(repository_of(folder), "the repository")
+
+
+def repository_of(folder: Path) -> Path:
+    """Return the folder's repository; without one, only the file system's root bounds relative paths."""
+    return next((path for path in (folder, *folder.parents) if is_repository(path)), Path(folder.anchor))
+
+
+def _check_folder(
+    folder: Path, project: Path, boundary: _Boundary, limits: Limits, problems: list[str]
+) -> set[Path]:
+    """Check the kustomization in one folder, and return the folders that it builds on."""
+    files = list_kustomizations(folder)
+    if len(files) != 1:
+        names = ", ".join(path.name for path in files) or "none"
+        problems.append(f"{os.path.relpath(folder, project)}: expected one kustomization, found {names}")
+        return set()
+    found: list[str] = []
+    check = _Check(folder, boundary, limits, found)
+    try:
+        check.document(_only_document(read_inside(files[0], folder, limits), limits))
+    except RenderError as error:
+        found.append(describe(error))
+    problems.extend(placed(os.path.relpath(files[0], project), found))
+    return check.bases
+
+
+def _only_document(data: bytes, limits: Limits) -> Mapping[str, Any]:
+    documents = parse_documents(data, file_rules(limits))
+    if len(documents) != 1 or not isinstance(documents[0], dict):
+        raise InvalidInput("expected one document, a mapping")
+    return documents[0]
+
+
+class _Check:
+    """Checks one kustomization, and collects the folders it builds on."""
+
+    def __init__(self, folder: Path, boundary: _Boundary, limits: Limits, problems: list[str]) -> None:
+        self.bases: set[Path] = set()
+        self._folder = folder
+        self._boundary = boundary
+        self._limits = limits
+        self._problems = problems
+
+    def document(self, document: Mapping[str, Any]) -> None:
+        fields = Fields(document, "", self._problems)
+        for key, value in document.items():
+            if key in _PATHS_BELOW:
+                self._paths_below(value, key)
+            elif key in _HELM_KEYS:
+                fields.complain(key, "charts are not inflated, since that runs helm")
+            elif key not in (*_PLAIN_KEYS, *_FOLDER_LISTS, *_FILE_LISTS, *_PLUGIN_LISTS):
+                fields.complain(key, "this key is not known, so nobody can tell what it would fetch or run")
+        for key, entry in _entries(fields, _FOLDER_LISTS):
+            self._local(entry, key)
+        for key, entry in _entries(fields, _FILE_LISTS):
+            if not _is_inline(entry):
+                self._file(entry, key)
+        for key, entry in _entries(fields, _PLUGIN_LISTS):
+            self._plugin(entry, key)
+
+    def _local(self, entry: str, place: str) -> None:
+        if self._refuse_unusable(entry, place):
+            return
+        path = (self._folder / entry).resolve()
+        if Path(entry).is_absolute() or not (path.is_dir() or path.is_file()):
+            self._problems.append(f"{place}: {entry!r} is not the relative path of a file or a folder")
+        elif not self._refuse_outside(path, entry, place) and path.is_dir():
+            self.bases.add(path)
+
+    def _file(self, entry: str, place: str) -> None:
+        if not self._refuse_unusable(entry, place):
+            # Files of a generator may have names: name=path.
+            self._refuse_outside((self._folder / entry.rpartition("=")[2]).resolve(), entry, place)
+
+    def _refuse_outside(self, path: Path, entry: str, place: str) -> bool:
+        if path.is_relative_to(self._boundary.folder):
+            return False
+        self._problems.append(f"{place}: {entry!r} is outside of {self._boundary.name}")
+        return True
+
+    def _plugin(self, entry: str, place: str) -> None:
+        if not _is_inline(entry) and self._refuse_unusable(entry, place):
+            return
+        try:
+            for document in parse_documents(self._plugin_data(entry), file_rules(self._limits)):
+                self._plugin_document(document, place)
+        except RenderError as error:
+            self._problems.append(f"{place}: {describe(error)}")
+
+    def _plugin_data(self, entry: str) -> bytes:
+        if _is_inline(entry):
+            return entry.encode(errors="replace")
+        return read_inside(self._folder / entry, self._folder, self._limits)
+
+    def _plugin_document(self, document: Any, place: str) -> None:
+        fields = Fields(document, place, [])
+        annotations = fields.mapping("metadata").texts("annotations")
+        runs = any(name.endswith("/function") for name in annotations)
+        chart = fields.text("kind").lower().startswith("helm")
+        if fields.text("apiVersion") != "builtin" or runs or chart:
+            self._problems.append(
+                f"{place}: only kustomize's builtin plugins are allowed, and none that runs a program"
+            )
+        self._paths_below(document, place)
+
+    def _paths_below(self, value: Any, place: str) -> None:
+        for found_at, text in _path_texts(value, place):
+            self._file(text, found_at)
+
+    def _refuse_unusable(self, text: str, place: str) -> bool:
+        if "\0" in text:
+            self._problems.append(f"{place}: {text!r} is no path")
+            return True
+        if not _REMOTE.search(text):
+            return False
+        self._problems.append(f"{place}: {text!r} looks remote, and only local paths are built from")
+        return True
+
+
+def _entries(fields: Fields, keys: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for key in keys:
+        for i, entry in enumerate(fields.list_of_texts(key)):
+            yield f"{key}[{i}]", entry
+
+
+def _is_inline(entry: str) -> bool:
+    """Tell whether an entry is a YAML document rather than the path of one."""
+    return "\n" in entry or entry.lstrip().startswith("{")
+
+
+def _path_texts(value: Any, place: str, *, in_path: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield every text below a key that names paths, with its place."""
+    if isinstance(value, dict):
+        # Below fieldSpecs a path leads through an object, not to a file.
+        for key, item in ((key, item) for key, item in value.items() if key != "fieldSpecs"):
+            yield from _path_texts(item, f"{place}.{key}", in_path=key.lower() in _PATH_NAMES)
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from _path_texts(item, f"{place}[{i}]", in_path=in_path)
+    elif isinstance(value, str) and in_path:
+        yield place, value

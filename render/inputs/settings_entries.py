@@ -1,0 +1,219 @@
+"""The moves of xplock.yaml: their keys, and what the entries say together."""
+
+import errno
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+from render.inputs.problems import complaints
+from render.inputs.table import Choice, Entries, Entry, Key, Number, OneOrMore, Text, TextMap, Texts
+from render.limits import LimitExceeded, Limits
+from render.moves import Move, Strategy, follow_moves
+from render.overrides import Override
+from render.references import InvalidReference, Source, parse_source
+
+MOVES = Entries(
+    (
+        Key(
+            "from",
+            Text(),
+            "The source whose place others have taken, with its registry and without tag and digest.",
+            required=True,
+            examples=("xpkg.example.org/old-team/provider-nop",),
+        ),
+        Key(
+            "to",
+            OneOrMore(Text()),
+            "The source that has taken its place; a list where one package became many.",
+            required=True,
+            examples=("xpkg.example.org/acme/provider-nop",),
+        ),
+        Key(
+            "strategy",
+            Choice((Strategy.ALIAS, Strategy.REPOINT, Strategy.DEACTIVATE)),
+            "alias: the old object and its source stay, with the new package behind them. repoint: the old object gets "
+            "the new source. deactivate: the new package has an object of its own, and the old one is switched off. "
+            "Without it, what is installed and who depends on it decide.",
+        ),
+    )
+)
+
+
+def parse_moves(top: Entry, file: str, limits: Limits) -> tuple[Move, ...]:
+    """Return the moves as they are written; together they must lead somewhere."""
+    entries = top.entries.get("moves", ())
+    found: dict[Source, tuple[Entry, Move]] = {}
+    for i, entry in enumerate(entries):
+        move = _parse_move(entry, f"{file}: moves[{i}]", found)
+        if move:
+            found[move.source] = entry, move
+    moves = tuple(move for _, move in found.values())
+    with complaints(top.fields, "moves"):
+        _check_count(moves, limits)
+        _check_strategies(follow_moves(moves), {source: entry for source, (entry, _) in found.items()})
+    return moves
+
+
+def _parse_move(entry: Entry, place: str, taken: Collection[Source]) -> Move | None:
+    said = entry.plain
+    old = _parse_source(entry, "from", said["from"]) if "from" in said else None
+    targets = [_parse_source(entry, "to", text) for text in said.get("to", ())]
+    new = [target for target in targets if target]
+    if not old or not new or len(new) < len(targets):
+        return None
+    problems = list(_contradictions(old, new, taken))
+    for key, problem in problems:
+        entry.fields.complain(key, problem)
+    strategy = Strategy(said["strategy"]) if "strategy" in said else None
+    return None if problems else Move(old, tuple(new), strategy=strategy, place=place)
+
+
+def _parse_source(entry: Entry, key: str, text: str) -> Source | None:
+    try:
+        return parse_source(text)
+    except InvalidReference as error:
+        hint = "write a registry and a path in it, without tag and digest"
+        entry.fields.complain(key, "; ".join([error.what, *error.why, hint]))
+        return None
+
+
+def _contradictions(
+    old: Source, new: Collection[Source], taken: Collection[Source]
+) -> Iterator[tuple[str, str]]:
+    if old in taken:
+        yield "from", f"{old} has an entry already"
+    if old in new:
+        yield "to", f"{old} cannot take its own place"
+    [(most, times)] = Counter(new).most_common(1)
+    if times > 1:
+        yield "to", f"{most} is there {times:,} times"
+
+
+def _check_count(moves: Collection[Move], limits: Limits) -> None:
+    # Chains of lists grow by the square of this.
+    count = sum(len(move.targets) for move in moves)
+    if count > limits.packages:
+        raise LimitExceeded("there are too many of them", "packages", limits, found=f"{count:,}")
+
+
+def _check_strategies(followed: Mapping[Source, Move], entries: Mapping[Source, Entry]) -> None:
+    for move in followed.values():
+        if len(move.targets) > 1 and move.strategy not in (None, Strategy.DEACTIVATE):
+            entries[move.source].fields.complain(
+                "strategy",
+                f"{move.strategy} is for one package, and {move.source} becomes {len(move.targets)}; "
+                f"leave it out, or write {Strategy.DEACTIVATE}",
+            )
+
+
+_NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_NAME_MEANING = "at most 63 letters, digits, '-', '_' and '.', the first and the last a letter or digit"
+_KEY_MEANING = f"{_NAME_MEANING}, in front of it perhaps a DNS name and '/'"
+
+
+def _subdomain(characters: str) -> str:
+    part = f"[{characters}](?:[-{characters}]*[{characters}])?"
+    return rf"(?:{part}(?:\.{part})*)"
+
+
+def _key(characters: str) -> str:
+    return rf"(?:(?=[^/]{{1,253}}/){_subdomain(characters)}/)?{_NAME}"
+
+
+# What the API server accepts. Only in the keys of annotations, capital letters may stand in front of the slash.
+_OBJECT = Text(
+    f"(?!.{{254}}){_subdomain('a-z0-9')}",
+    "the name of an object: at most 253 lower-case letters, digits, '-' and '.', "
+    "the first and the last a letter or digit",
+)
+_LABELS = TextMap(
+    Text(_key("a-z0-9"), f"the key of a label: {_KEY_MEANING}"),
+    Text(f"(?:{_NAME})?", f"the value of a label: {_NAME_MEANING}", may_be_empty=True),
+)
+_ANNOTATIONS = TextMap(
+    Text(_key("A-Za-z0-9"), f"the key of an annotation: {_KEY_MEANING}"), Text(may_be_empty=True)
+)
+# The largest number that every reader of YAML and JSON has.
+_HISTORY = Number(0, 2**31 - 1)
+
+OVERRIDES = Entries(
+    (
+        Key(
+            "prefix",
+            Text(),
+            "A source, a path above it or its registry: the packages that this is for.",
+            required=True,
+            examples=("xpkg.example.org/acme",),
+        ),
+        Key(
+            "runtimeConfig",
+            _OBJECT,
+            "The DeploymentRuntimeConfig of Providers and Functions, by its name.",
+        ),
+        Key("pullSecrets", Texts(_OBJECT), "The pull secrets, by their names."),
+        Key(
+            "pullPolicy",
+            Choice(("Always", "IfNotPresent", "Never")),
+            "When Crossplane pulls the package.",
+        ),
+        Key(
+            "activationPolicy",
+            Choice(("Automatic", "Manual")),
+            "Whether a new revision is activated by Crossplane or by you.",
+        ),
+        Key("historyLimit", _HISTORY, "How many old revisions stay; 0 keeps them all."),
+        Key("labels", _LABELS, "Labels of the package objects."),
+        Key("annotations", _ANNOTATIONS, "Annotations of the package objects."),
+    ),
+    needs_more=True,
+)
+
+
+def parse_override(prefix: str, entry: Entry) -> Override:
+    """Return what an entry says for the packages at or below its prefix."""
+    given = entry.plain
+    return Override(
+        prefix,
+        runtime_config=given.get("runtimeConfig"),
+        pull_secrets=tuple(given.get("pullSecrets", ())),
+        pull_policy=given.get("pullPolicy"),
+        activation_policy=given.get("activationPolicy"),
+        history_limit=given.get("historyLimit"),
+        labels=given.get("labels", {}),
+        annotations=given.get("annotations", {}),
+    )
+
+
+def parse_uses(top: Entry, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield each folder that is used, as it is written and where it is."""
+    taken: dict[Path, str] = {}
+    for text in top.plain.get("uses", ()):
+        problem = _problem(text, folder, taken)
+        if problem:
+            top.fields.complain("uses", f"{text!r} {problem}")
+        else:
+            taken[(folder / text).resolve()] = text
+            yield text, folder / text
+
+
+def _problem(text: str, folder: Path, taken: dict[Path, str]) -> str:
+    # The lock holds it as it is written, and is the same on every machine.
+    if Path(text).is_absolute():
+        return "is an absolute path; write it relative to this file"
+    if not _leads_somewhere(folder / text):
+        return "is not a folder"
+    there = (folder / text).resolve()
+    if there == folder.resolve():
+        return "is this folder itself"
+    return f"is the same folder as {taken[there]!r}" if there in taken else ""
+
+
+def _leads_somewhere(path: Path) -> bool:
+    """Tell whether a folder may be there: a lock is rendered without it, from a part of the repository too."""
+    try:
+        path.stat()
+    except OSError as error:
+        return error.errno != errno.ELOOP
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""The rules of moving and leaving: from a resolution to the next lock."""

@@ -1,0 +1,74 @@
+"""The Lock of a running cluster, as `kubectl get lock lock -o yaml` or `-o json` prints it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from render.errors import InvalidInput
+from render.limits import Limits
+from render.live.objects import InvalidLiveObjects, parse_live_objects
+from render.yaml.fields import Fields
+
+
+class InvalidLiveLock(InvalidInput):
+    """Something else than the Lock of a cluster."""
+
+    def __init__(self, why: list[str]) -> None:
+        super().__init__(
+            "this is not the Lock of a cluster",
+            why=why,
+            next="give the output of: kubectl get lock lock -o yaml",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LivePackage:
+    """An entry of a cluster's Lock, with the texts that Crossplane compares."""
+
+    name: str
+    source: str
+    version: str
+    # Package and constraints of each, sorted.
+    dependencies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LiveLock:
+    """What Crossplane has written."""
+
+    packages: tuple[LivePackage, ...] = ()
+
+
+def parse_live_lock(data: bytes, limits: Limits) -> LiveLock:
+    """Parse the Lock of a cluster; what is not about packages is left aside."""
+    problems: list[str] = []
+    try:
+        objects = parse_live_objects(data, limits)
+    except InvalidLiveObjects as error:
+        raise InvalidLiveLock(list(error.why)) from None
+    lock = Fields(_find_lock(objects), "", problems)
+    packages = tuple(_read_package(entry) for entry in lock.mappings("packages"))
+    if problems:
+        raise InvalidLiveLock(problems)
+    return LiveLock(packages)
+
+
+def _find_lock(objects: list[Any]) -> Any:
+    locks = [item for item in objects if isinstance(item, dict) and item.get("kind") == "Lock"]
+    if len(locks) != 1 or not str(locks[0].get("apiVersion")).startswith("pkg.crossplane.io/"):
+        kinds = sorted({str(item.get("kind")) for item in objects if isinstance(item, dict)})
+        raise InvalidLiveLock(
+            [f"expected one Lock of pkg.crossplane.io, found {', '.join(kinds) or 'nothing'}"]
+        )
+    return locks[0]
+
+
+def _read_package(entry: Fields) -> LivePackage:
+    dependencies = [
+        f"{item.text('package')} {item.text('constraints')}" for item in entry.mappings("dependencies")
+    ]
+    for key in ("name", "source", "version"):
+        if not entry.text(key):
+            entry.complain(key, "it is missing")
+    return LivePackage(
+        entry.text("name"), entry.text("source"), entry.text("version"), tuple(sorted(dependencies))
+    )

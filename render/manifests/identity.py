@@ -1,0 +1,29 @@
+"""What makes an object the one it is in a cluster."""
+
+from collections.abc import Mapping
+
+from render.lean import Any, TypeAlias
+
+PACKAGE_GROUP = "pkg.crossplane.io"
+
+# Group, kind, namespace, name; empty where there is none.
+Identity: TypeAlias = tuple[str, str, str, str]
+
+
+def identify(value: Mapping[str, Any]) -> Identity:
+    """Return the identity of an object, however malformed that is."""
+    metadata = value.get("metadata")
+    named = metadata if isinstance(metadata, dict) else {}
+    group = group_of(value)
+    # Its kinds have no namespace, and one that is given is dropped.
+    namespace = "" if group == PACKAGE_GROUP else _text(named.get("namespace"))
+    return group, _text(value.get("kind")), namespace, _text(named.get("name"))
+
+
+def group_of(value: Mapping[str, Any]) -> str:
+    """Return the API group of an object; empty for the core group."""
+    return _text(value.get("apiVersion")).rpartition("/")[0]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,60 @@
+"""What is asked for: by the user, and by packages of each other."""
+
+from collections.abc import Mapping
+
+from render.constraints import Constraint
+from render.lean import dataclass, field
+from render.packages import Kind
+from render.references import Digest, Source
+from render.versions import parse_candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The versions that someone accepts: one tag, one digest, both, or a constraint."""
+
+    constraint: Constraint | None = None
+    tag: str | None = None
+    digest: Digest | None = None
+
+    @classmethod
+    def of(cls, constraint: Constraint) -> "Request":
+        """Return the request that a dependency's constraint makes."""
+        return cls(digest=constraint.digest) if constraint.digest else cls(constraint)
+
+    def __str__(self) -> str:
+        exact = "@".join(part for part in (self.tag, self.digest) if part)
+        return exact or (self.constraint.text if self.constraint else "any version")
+
+    @property
+    def exact(self) -> bool:
+        """Whether only one thing can answer it."""
+        return self.tag is not None or self.digest is not None
+
+    @property
+    def only_tag(self) -> str | None:
+        """The one tag that can answer it, if that can be told without knowing which tags there are."""
+        if self.exact:
+            return self.tag if self.digest is None else None
+        version = parse_candidate(self.constraint.text) if self.constraint else None
+        return version.text if version else None
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A package that the user asks for."""
+
+    source: Source
+    request: Request
+    # Where it was asked for: a file and a field.
+    place: str
+    # The object's name if the user gave one, and its kind if the user said it.
+    name: str | None = None
+    kind: Kind | None = None
+    # Everything else in the user's manifest, kept as it is.
+    fields: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def is_manifest(self) -> bool:
+        """Whether the user wrote the object itself, and not only that its package is needed."""
+        return self.name is not None and self.kind is not None

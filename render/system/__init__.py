@@ -1,0 +1,1 @@
+"""Files, programs, time limits: what the operating system gives."""

@@ -1,0 +1,1 @@
+"""Reading and writing YAML: bounded, typed as Kubernetes types it, each error with its line."""

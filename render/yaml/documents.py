@@ -1,0 +1,120 @@
+"""YAML → plain values, without its traps: bounded, typed as Kubernetes types it, each error with its line."""
+
+from collections.abc import Collection, Iterator
+
+from render.errors import UnusableContent
+from render.lean import Any, TypeAlias, dataclass
+from render.limits import LimitExceeded, Limits
+from render.yaml.plain import parse_plain
+
+_TYPES = {
+    dict: "a mapping",
+    list: "a list",
+    str: "text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+}
+# Where a value is: the index of its document, then keys and indexes.
+Place: TypeAlias = tuple[int | str, ...]
+_MOST_PLAIN_NODES = 4_000_000
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a document may contain."""
+
+    limits: Limits
+    size: str  # names of limits, so that an error can name them
+    depth: str
+    aliases: bool
+    # None: the whole tree, every oddity an error. Keys: nothing but their values is kept, only where mappings of
+    # these keys alone lead to; and what other readers shrug at (tags, repeated keys) is let pass.
+    only: frozenset[str] | None = None
+
+
+def meta_rules(limits: Limits) -> Rules:
+    """Return the rules for text out of a package: nothing that two parsers could read in two ways."""
+    return Rules(limits, size="meta_bytes", depth="meta_depth", aliases=False)
+
+
+def file_rules(limits: Limits) -> Rules:
+    """Return the rules for the user's own files, where anchors are a habit."""
+    return Rules(limits, size="file_bytes", depth="file_depth", aliases=True)
+
+
+def lock_rules(limits: Limits) -> Rules:
+    """Return the rules for a lock, which is large, and ours: nothing that two parsers could read in two ways."""
+    return Rules(limits, size="lock_bytes", depth="file_depth", aliases=False)
+
+
+def glance_rules(limits: Limits, only: frozenset[str]) -> Rules:
+    """Return the rules for a stranger's document of which only the values of a few keys matter."""
+    return Rules(limits, size="document_bytes", depth="document_depth", aliases=True, only=only)
+
+
+class InvalidDocument(UnusableContent):
+    """YAML that we cannot or will not read."""
+
+    def __init__(self, problem: str, line: int) -> None:
+        super().__init__(f"line {line}: {problem}", next="correct the YAML there")
+        self.problem = problem
+        self.line = line
+
+
+def parse_documents(data: bytes, rules: Rules) -> list[Any]:
+    """Parse every document of a YAML stream into dict, list, str, int, float, bool and None."""
+    text = _checked_text(data, rules)
+    documents = _parse_plain(text, rules)
+    return list(_parse_fully(text, rules)) if documents is None else documents
+
+
+def parse_first_document(data: bytes, rules: Rules) -> Any:
+    """Parse a YAML stream up to the end of its first document, as Kubernetes does."""
+    return next(_parse_fully(_checked_text(data, rules), rules), None)
+
+
+def decode_utf8(data: bytes) -> str:
+    """Decode text, telling the line of what is not UTF-8."""
+    try:
+        return data.decode().removeprefix(_BYTE_ORDER_MARK)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InvalidDocument(f"byte 0x{data[error.start]:02x} is not UTF-8", line) from None
+
+
+def find_lines(data: bytes, places: Collection[Place]) -> dict[Place, int]:
+    """Return the lines of some values of a stream; a place is the document's index and the way into it."""
+    # Whoever asks has an error to tell, and time.
+    from render.yaml import libyaml
+
+    return libyaml.find_lines(decode_utf8(data), places)
+
+
+def type_name(value: Any) -> str:
+    """Return what a parsed value is, in a person's words."""
+    return _TYPES.get(type(value), "nothing")
+
+
+def _checked_text(data: bytes, rules: Rules) -> str:
+    limits = rules.limits
+    if len(data) > getattr(limits, rules.size):
+        raise LimitExceeded("a YAML document is too large", rules.size, limits, found=f"{len(data):,} bytes")
+    return decode_utf8(data)
+
+
+def _parse_plain(text: str, rules: Rules) -> list[Any] | None:
+    if rules.only is not None:
+        return None
+    limits = rules.limits
+    # A text without aliases is bounded by its size; the bound here is for the memory that its lines take.
+    most = limits.file_nodes if rules.aliases else _MOST_PLAIN_NODES
+    return parse_plain(text, depth=getattr(limits, rules.depth), nodes=most)
+
+
+def _parse_fully(text: str, rules: Rules) -> Iterator[Any]:
+    # Importing a YAML parser takes longer than reading most files without one.
+    from render.yaml.libyaml import parse_stream
+
+    return parse_stream(text, rules)

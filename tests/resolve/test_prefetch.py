@@ -1,0 +1,151 @@
+"""Questions are asked ahead of time, side by side, once each, and not more of them than needed."""
+
+import logging
+import threading
+import time
+
+import pytest
+from rig.catalogs import FakeCatalog, Packages, digest_of, locked, named, root, solve, versions, written
+
+from render.errors import RenderError
+from render.limits import Limits
+from render.packages import Package
+from render.references import Source
+from render.requests import Request
+from render.resolve.edges import RefusedPartial, dependency_edges
+from render.resolve.model import Edge, Wanted
+from render.resolve.prefetch import Fetcher
+
+WIDE: Packages = {"app v1.0.0": {f"p{i}": "*" for i in range(6)}, **{f"p{i} v1.0.0": {} for i in range(6)}}
+
+
+def edges(source: Source, package: Package) -> tuple[Edge, ...]:
+    return dependency_edges(source, package, complete=True)
+
+
+def test_only_versions_that_are_tried_are_fetched() -> None:
+    many: Packages = {f"{name} v1.{i}.0": {} for name in ("base", "net") for i in range(50)}
+    catalog = FakeCatalog({"app v1.0.0": {"base": "*", "net": "<1.10"}, **many})
+
+    solve(catalog, root("app"))
+
+    assert sorted(catalog.fetched) == ["app v1.0.0", "base v1.49.0", "net v1.9.0"]
+    assert sorted(catalog.listed) == ["app", "base", "net"]
+
+
+def test_a_conflict_costs_the_versions_that_were_tried_and_no_more() -> None:
+    many: Packages = {f"app v1.{i}.0": {"base": ">=2.0.0" if i >= 8 else "*"} for i in range(10)}
+    catalog = FakeCatalog({**many, "base v1.0.0": {}, "base v2.0.0": {}, "site v1.0.0": {"base": "<2"}})
+
+    resolution = solve(catalog, root("site"), root("app"))
+
+    assert versions(resolution)["app"] == "v1.7.0"
+    apps = sorted(what for what in catalog.fetched if what.startswith("app"))
+    assert apps == ["app v1.7.0", "app v1.8.0", "app v1.9.0"]
+
+
+def test_a_locked_closure_costs_one_question_for_each_package() -> None:
+    many: Packages = {f"{name} v1.{i}.0": {} for name in ("base", "net") for i in range(9)}
+    catalog = FakeCatalog({"app v1.0.0": {"base": "*", "net": "*"}, "app v2.0.0": {}, **many})
+
+    solve(catalog, root("app"), preferred=locked(app="v1.0.0", base="v1.3.0", net="v1.4.0"))
+
+    assert sorted(catalog.fetched) == ["app v1.0.0", "base v1.3.0", "net v1.4.0"]
+
+
+def test_nothing_is_asked_twice_even_where_the_search_starts_again() -> None:
+    catalog = FakeCatalog(
+        {
+            "app v1.0.0": {"base": "*", "late": "*"},
+            "late v1.0.0": {"base": "sha256:" + "0" * 64},
+            "base v1.0.0": {},
+        }
+    )
+
+    with pytest.raises(RenderError):
+        solve(catalog, root("app"))
+
+    assert len(set(catalog.fetched)) == len(catalog.fetched)
+    assert len(set(catalog.listed)) == len(catalog.listed)
+
+
+def test_requests_overlap() -> None:
+    together = threading.Barrier(4, timeout=20)
+
+    def wait_for_others(what: str) -> None:
+        if what.startswith("p"):
+            together.wait()
+
+    # Eight of one kind, four at a time: whoever asks one by one waits for ever.
+    catalog = FakeCatalog(
+        {"app v1.0.0": {f"p{i}": "*" for i in range(4)}, **{f"p{i} v1.0.0": {} for i in range(4)}},
+        before=wait_for_others,
+    )
+
+    assert len(versions(solve(catalog, root("app")))) == 5
+    assert catalog.most_at_once >= 4
+
+
+@pytest.mark.parametrize("constraint", ["*", "v1.0.0", digest_of("second v1.0.0")])
+def test_dependencies_of_a_guess_are_asked_for_before_the_search_gets_there(constraint: str) -> None:
+    deep_is_asked = threading.Event()
+
+    def slow_sibling(what: str) -> None:
+        if what == "deep v1.0.0":
+            deep_is_asked.set()
+        if what == "first v1.0.0":
+            # The search decides on this one first; what lies below the other is on its way meanwhile.
+            assert deep_is_asked.wait(10)
+
+    catalog = FakeCatalog(
+        {
+            "app v1.0.0": {"first": "*", "second": constraint},
+            "first v1.0.0": {},
+            "second v1.0.0": {"deep": "*"},
+            "deep v1.0.0": {},
+        },
+        before=slow_sibling,
+    )
+
+    assert len(versions(solve(catalog, root("app")))) == 4
+
+
+def test_no_more_requests_than_the_limit_are_under_way() -> None:
+    catalog = FakeCatalog(WIDE, before=lambda _: time.sleep(0.005))
+
+    solve(catalog, root("app"), limits=Limits(parallel=2))
+
+    assert catalog.most_at_once == 2
+
+
+def test_a_guess_that_fails_is_nobodys_error(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(what: str) -> None:
+        if what == "p1 v1.0.0":
+            raise RenderError("broken")
+
+    catalog = FakeCatalog(WIDE, before=fail)
+    with caplog.at_level(logging.DEBUG), Fetcher(catalog, Limits(), edges, Wanted(())) as fetcher:
+        fetcher.expect(Edge(named("app"), Request(), None))
+        while "p5 v1.0.0" not in catalog.fetched:
+            time.sleep(0.001)
+
+    assert not caplog.records
+
+
+def test_a_refused_dependency_is_one_error_and_nothing_on_the_side(caplog: pytest.LogCaptureFixture) -> None:
+    catalog = FakeCatalog({"app v1.0.0": {"1": written("base")}, "base v1.0.0": {}})
+
+    with caplog.at_level(logging.DEBUG), pytest.raises(RefusedPartial):
+        solve(catalog, root("app"), complete_partial=False)
+
+    assert not caplog.records
+
+
+def test_what_nobody_waits_for_any_more_is_let_go() -> None:
+    catalog = FakeCatalog(WIDE)
+    with Fetcher(catalog, Limits(), edges, Wanted(())) as fetcher:
+        pass
+
+    fetcher.expect(Edge(named("app"), Request(), None))
+
+    assert catalog.listed == []

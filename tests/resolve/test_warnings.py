@@ -1,0 +1,58 @@
+"""What a reviewer should know about an answer that holds."""
+
+from rig.catalogs import FakeCatalog, named, root, solve, written
+
+from render.packages import Kind
+from render.resolve.warnings import notes
+
+
+def test_nothing_odd_gives_no_notes() -> None:
+    catalog = FakeCatalog({"app v1.0.0": {"base": "*"}, "base v1.0.0": {}})
+
+    assert notes(solve(catalog, root("app"))) == ()
+
+
+def test_a_wrong_kind_is_noted_and_the_real_one_counts() -> None:
+    catalog = FakeCatalog(
+        {"app v1.0.0": {"1": written(str(named("base")), kind="Provider")}, "base v1.0.0": {}},
+        kinds={"base": Kind.FUNCTION},
+    )
+
+    resolution = solve(catalog, root("app"))
+
+    assert notes(resolution) == (f"{named('app')} takes {named('base')} for a Provider; it is a Function",)
+    assert resolution.packages[named("base")].kind is Kind.FUNCTION
+
+
+def test_the_right_kind_is_not_noted() -> None:
+    catalog = FakeCatalog(
+        {"app v1.0.0": {"1": written(str(named("base")), kind="Provider")}, "base v1.0.0": {}},
+        kinds={"base": Kind.PROVIDER},
+    )
+
+    assert notes(solve(catalog, root("app"))) == ()
+
+
+def test_a_completed_name_is_noted() -> None:
+    catalog = FakeCatalog({"app v1.0.0": {"1": written("base")}, "base v1.0.0": {}})
+
+    assert notes(solve(catalog, root("app"))) == (
+        f"{named('app')} depends on base, taken as {named('base')}",
+    )
+
+
+def test_two_sources_that_look_like_one_package_are_noted() -> None:
+    one, other = "a.example/acme/base", "b.example/mirror/acme/base"
+    catalog = FakeCatalog({f"{one} v1.0.0": {}, f"{other} v1.0.0": {}})
+
+    assert notes(solve(catalog, root(one), root(other))) == (
+        f"{one} and {other} look like one package from 2 places",
+    )
+
+
+def test_documents_that_crossplane_cannot_read_are_noted() -> None:
+    catalog = FakeCatalog({"base v1.0.0": {}}, unreadable={"base v1.0.0": ["line 3"]})
+
+    [note] = notes(solve(catalog, root("base")))
+
+    assert note.startswith(f"{named('base')} v1.0.0 has documents that Crossplane cannot read")
