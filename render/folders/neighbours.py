@@ -9,9 +9,9 @@ from typing import TypeAlias
 from render.errors import Differs, Unsatisfiable
 from render.folders.members import Member, Uses, find_used, read_members
 from render.limits import Limits
-from render.lock.consistency import check_closure, installed_version
+from render.lock.candidates import installed_candidate
+from render.lock.consistency import check_closure
 from render.lock.file import read_lock
-from render.lock.graph import Target
 from render.lock.model import Lock, LockedPackage, Provided
 from render.moves import Move, add_moves, follow_moves
 from render.references import Source
@@ -145,12 +145,6 @@ def _read_lock(member: Member, limits: Limits) -> Lock:
             next=advice,
         )
     return lock
-
-
-def installed_candidate(package: Target) -> Candidate:
-    """Return what is installed, as the solver sees it."""
-    # Whoever wants these bytes by their digest is served, too.
-    return Candidate(package.version_tag, installed_version(package), package.digest)
 
 
 def _provided_twice(source: Source, first: str, second: str) -> ProvidedTwice:

@@ -6,9 +6,9 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from render.crossplane import keeps_stale_entries
-from render.lifecycle.states import stale_names
 from render.lock.graph import Serving, Target
 from render.lock.model import Lock, LockedPackage, Provided
+from render.lock.stale_entries import stale_names
 from render.names import object_name
 from render.references import Source
 from render.versions import Version

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from render.folders.neighbours import Named, installed_candidate
+from render.folders.neighbours import Named
 from render.lifecycle.states import bounds_of
+from render.lock.candidates import installed_candidate
 from render.lock.model import Lock, LockedPackage, named_source
 from render.moves import Move
 from render.references import Source

@@ -8,6 +8,7 @@ from render.constraints import parse_constraint
 from render.crossplane import keeps_stale_entries
 from render.errors import InvalidInput
 from render.live.lock import LiveLock, LivePackage
+from render.lock.candidates import locked_candidate
 from render.lock.model import Lock, LockedPackage, Provided
 from render.names import object_name
 from render.packages import Package
@@ -143,13 +144,6 @@ def pinned_digests(lock: Lock, kept: Mapping[Source, Candidate]) -> dict[Referen
         for source, candidate in kept.items()
         if candidate.tag is not None
     }
-
-
-def locked_candidate(package: LockedPackage) -> Candidate:
-    """Return what is locked, as the solver sees it."""
-    tag = package.version_tag
-    version = parse_candidate(tag) if tag else None
-    return Candidate(tag, version, package.digest if package.by_digest else None)
 
 
 def _parse_version(text: str) -> Request:

@@ -1,15 +1,15 @@
 """What becomes of packages that nobody asks for any more, and how they bind those that stay."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from render.constraints import parse_constraint
 from render.crossplane import keeps_stale_entries
 from render.lean import replace
-from render.lifecycle.preferences import locked_candidate
+from render.lock.candidates import locked_candidate
 from render.lock.model import Lock, LockedPackage, State, named_source
+from render.lock.stale_entries import held_packages
 from render.moves import Move
-from render.names import object_name
-from render.references import Source, parse_dependency_source
+from render.references import Source
 from render.requests import Request
 from render.resolve.model import Bound, Edge
 from render.versions import Version
@@ -63,54 +63,14 @@ def bounds_of(
             yield Bound(edge, locked_candidate(package), advice)
 
 
-def stale_bounds(before: Lock, elsewhere: Iterable[LockedPackage] = ()) -> Iterator[Bound]:
-    """Yield which versions must not change yet, since the cluster's Lock still names those packages for others.
-
-    Only packages under a name of the user's are held: while such a one changes its revision, Crossplane's resolver
-    would create the name that it derives.
-    """
-    for package, holders in _held_packages(before, elsewhere):
-        source = package.source
-        advice = (
-            f"lock another version of {_list(holders)}, let the cluster sync, and change {source} after that"
-        )
-        edge = Edge(source, Request(tag=package.version_tag), holders[0].source, "a stale entry")
-        yield Bound(edge, locked_candidate(holders[0]), advice)
-
-
-def _held_packages(
-    before: Lock, elsewhere: Iterable[LockedPackage]
-) -> Iterator[tuple[LockedPackage, list[LockedPackage]]]:
-    """Yield the packages under names of the user's that stale entries name, and whose entries they are."""
-    for source, holders in sorted(stale_names([*before.packages.values(), *elsewhere]).items()):
-        package = before.packages.get(source)
-        if package and package.version_tag and package.object_name != object_name(package.cluster_source):
-            yield package, holders
-
-
-def _list(packages: Iterable[LockedPackage]) -> str:
-    return " and ".join(str(package.source) for package in packages)
-
-
-def stale_names(packages: Iterable[LockedPackage]) -> dict[Source, list[LockedPackage]]:
-    """Return what stale entries of the cluster's Lock name, and whose entries they are."""
-    found: dict[Source, list[LockedPackage]] = {}
-    for package in sorted(packages, key=lambda package: package.source):
-        for text in package.stale_entry:
-            source = parse_dependency_source(text)
-            if isinstance(source, Source):
-                found.setdefault(source, []).append(package)
-    return found
-
-
 def warn_of_stale_names(before: Lock, crossplane: Version | None) -> list[str]:
     """Return a note for each package that an upgrade of Crossplane to this version could double."""
     if keeps_stale_entries(crossplane):
         return []
     return [
-        f"{package.source} is installed as {package.object_name}, and the cluster's Lock still names it for {_list(holders)}; "
+        f"{package.source} is installed as {package.object_name}, and the cluster's Lock still names it for {' and '.join(str(holder.source) for holder in holders)}; "
         f"before Crossplane there becomes {crossplane}, lock another version of that and let the cluster sync"
-        for package, holders in _held_packages(before, ())
+        for package, holders in held_packages(before, ())
     ]
 
 

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from render.errors import InvalidInput, Unsatisfiable
 from render.lean import replace
 from render.lifecycle.handovers import Handover, Situation, depends_on, share_name
-from render.lifecycle.states import stale_names
 from render.lock.detaching import find_reasons
 from render.lock.model import Lock, LockedPackage, Provided, Replaced, State
+from render.lock.stale_entries import stale_names
 from render.moves import Move, Strategy
 from render.names import object_name
 from render.packages import Kind

@@ -28,7 +28,7 @@ from render.lifecycle.preferences import (
     pinned_digests,
 )
 from render.lifecycle.settle import settle
-from render.lifecycle.states import stale_bounds, warn_of_stale_names, was_guarded
+from render.lifecycle.states import warn_of_stale_names, was_guarded
 from render.lifecycle.strategies import require_crossplane_version
 from render.lifecycle.write import Surroundings, create_lock
 from render.limits import Limits
@@ -40,6 +40,7 @@ from render.lock.freshness import compare_inputs
 from render.lock.merge import merge_sides
 from render.lock.model import Lock
 from render.lock.parse import ConflictedLock, parse_lock
+from render.lock.stale_entries import stale_bounds
 from render.references import Source
 from render.resolve.model import Catalog, Wanted
 from render.resolve.warnings import notes

@@ -13,9 +13,10 @@ from render.lifecycle.settle import Settled
 from render.lifecycle.states import stale_entry
 from render.lifecycle.strategies import choose_handovers, replaced_by
 from render.live.lock import LiveLock
+from render.lock.candidates import lock_dependencies
 from render.lock.detaching import EVERYTHING, find_reasons
 from render.lock.graph import Serving
-from render.lock.model import Lock, LockedDependency, LockedPackage, Provided, State, named_source, spec_of
+from render.lock.model import Lock, LockedPackage, Provided, State, named_source, spec_of
 from render.moves import Strategy
 from render.names import object_name
 from render.overrides import override_fields
@@ -81,12 +82,6 @@ def create_lock(settled: Settled, record: Mapping[str, str], around: Surrounding
     )
     check_families(lock)
     return _complete(lock, known, handovers, around)
-
-
-def lock_dependencies(edges: Iterable[Edge]) -> tuple[LockedDependency, ...]:
-    """Return a package's dependencies as the lock holds them; what several have replaced is one dependency still."""
-    found = {id(edge.dependency): _lock_dependency(edge) for edge in edges}
-    return tuple(found.values())
 
 
 def _lock_package(
@@ -291,13 +286,3 @@ def _known_reasons(settled: Settled, settings: Settings) -> dict[Source, list[st
         ]
         found[source] = everything + partial
     return found
-
-
-def _lock_dependency(edge: Edge) -> LockedDependency:
-    dependency = edge.dependency
-    if dependency is None:
-        raise AssertionError("a package's own dependencies come from its metadata")
-    # A name that was completed is written in full; every other one as the package has it, since Crossplane
-    # compares the text.
-    package = str(edge.instead_of or edge.source) if edge.completed else dependency.package
-    return LockedDependency(package, dependency.constraint.text, dependency.kind, dependency.api_version)

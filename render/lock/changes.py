@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from render.lifecycle.states import stale_bounds, stale_names
 from render.lock.diff import pair_packages
 from render.lock.model import KeptPin, Lock, LockedPackage, Provided, Replaced, State, pin_places
+from render.lock.stale_entries import stale_bounds, stale_names
 from render.moves import Strategy
 from render.references import Source
 

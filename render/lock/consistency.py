@@ -85,7 +85,7 @@ def unmet_dependencies(lock: Lock) -> list[str]:
 
 
 def installed_version(package: Target) -> Version | None:
-    """Return the version of what is installed, as Crossplane reads it."""
+    """Return the version of an installed package as Crossplane reads it: a locked v1.2 counts as 1.2.0."""
     try:
         return parse_version(package.version_tag) if package.version_tag else None
     except InvalidVersion:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from render.errors import UnusableContent
-from render.lifecycle.write import lock_dependencies
+from render.lock.candidates import lock_dependencies
 from render.lock.model import LockedDependency, LockedPackage, State
 from render.packages import Package, count_kinds, digest_objects
 from render.references import Digest, Reference

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from render.constraints import InvalidConstraint, parse_constraint
+from render.lock.candidates import installed_candidate
 from render.lock.graph import Serving, Target
 from render.lock.model import Lock, LockedPackage, Provided, State
 from render.references import Digest, Source, is_digest
 from render.requests import Request
-from render.resolve.model import Candidate
-from render.versions import InvalidVersion, Version, parse_version
 
 ANY_VERSION = str(Request())
 
@@ -32,7 +31,7 @@ class Link:
     @property
     def satisfied(self) -> bool:
         """Whether the locked version is one that the dependant accepts."""
-        candidate = locked_candidate(self.target)
+        candidate = installed_candidate(self.target)
         return all(candidate.answers(request) for request in self.requests)
 
     @property
@@ -97,12 +96,6 @@ def read_closure(lock: Lock) -> Closure:
     )
 
 
-def locked_candidate(package: Target) -> Candidate:
-    """Return what is locked, in the shape that requests are compared with."""
-    tag = package.version_tag
-    return Candidate(tag, _parse_loosely(tag) if tag else None, package.digest)
-
-
 def root_request(package: LockedPackage) -> Request | None:
     """Return what the user asked for, from the text that the lock keeps of it."""
     text = package.root
@@ -146,11 +139,3 @@ def _links(package: LockedPackage, serving: Serving) -> Iterator[Link]:
                 instead_of=(*link.instead_of, *other),
             )
     yield from found.values()
-
-
-def _parse_loosely(tag: str) -> Version | None:
-    # Crossplane takes a locked v1.2 for 1.2.0, although it would never choose such a tag itself.
-    try:
-        return parse_version(tag)
-    except InvalidVersion:
-        return None

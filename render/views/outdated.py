@@ -4,15 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from render.lifecycle.states import stale_bounds
+from render.lock.candidates import installed_candidate
 from render.lock.model import Lock, LockedPackage, State
+from render.lock.stale_entries import stale_bounds
 from render.references import Source
 from render.requests import Request
 from render.resolve.model import Bound, Candidate
 from render.texts import first_names, visible
 from render.versions import Version, parse_candidate
 from render.views.labels import format_locked
-from render.views.links import Closure, Link, locked_candidate, read_closure, root_request
+from render.views.links import Closure, Link, read_closure, root_request
 
 _HEADER = ("SOURCE", "LOCKED", "WANTED", "LATEST", "HELD BACK BY")
 _NOTHING = "-"
@@ -161,7 +162,7 @@ def _standing(
     wanted = _wanted(asking, package, versions, set(majors.values()))
     latest = _newest((version for version in versions if not version.is_prerelease), wanted)
     holders = tuple(_holders(asking, package, latest, majors)) if latest and latest != wanted else ()
-    return Standing(package, locked_candidate(package).version, wanted, latest, holders)
+    return Standing(package, installed_candidate(package).version, wanted, latest, holders)
 
 
 def _wanted(
@@ -171,7 +172,7 @@ def _wanted(
     accepted = [version for version in versions if all(asker.accepts(version) for asker in askers)]
     # As the solver does: a family keeps to the major version of its members, if it has one of that.
     followed = [version for version in accepted if version.major in (majors or ())]
-    return _newest(followed or accepted, locked_candidate(package).version)
+    return _newest(followed or accepted, installed_candidate(package).version)
 
 
 def _holders(
@@ -196,7 +197,7 @@ def _family_majors(
     ]
     # A member that is leaving stays at its version.
     versions = {
-        member.source: wanted.get(member.source, locked_candidate(member).version) for member in members
+        member.source: wanted.get(member.source, installed_candidate(member).version) for member in members
     }
     return {source: version.major for source, version in versions.items() if version}
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from render.lifecycle.states import stale_names
 from render.lock.graph import Target
 from render.lock.model import Lock, LockedPackage, Replaced
+from render.lock.stale_entries import stale_names
 from render.references import Source
 from render.texts import visible
 from render.views.labels import (

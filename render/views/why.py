@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from render.lifecycle.states import stale_bounds, stale_names
+from render.lock.candidates import installed_candidate
 from render.lock.graph import Target
 from render.lock.model import Lock, LockedPackage, Provided, State
+from render.lock.stale_entries import stale_bounds, stale_names
 from render.references import Source
 from render.texts import visible
 from render.views.labels import (
@@ -17,7 +18,7 @@ from render.views.labels import (
     package_document,
     provided_document,
 )
-from render.views.links import Closure, Link, locked_candidate, reach, read_closure, root_request
+from render.views.links import Closure, Link, reach, read_closure, root_request
 from render.views.paths import MOST_COUNTED, Way, count_ways, shortest_ways
 
 SHOWN_PATHS = 10
@@ -222,4 +223,4 @@ def _verdict(*, satisfied: bool) -> str:
 
 def _root_satisfied(package: LockedPackage) -> bool:
     request = root_request(package)
-    return request is not None and locked_candidate(package).answers(request)
+    return request is not None and installed_candidate(package).answers(request)

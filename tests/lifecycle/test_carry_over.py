@@ -7,8 +7,9 @@ from rig.catalogs import FakeCatalog, Packages, digest_of, named, root
 from rig.closures import made_lock
 from rig.locks import digest, package, source
 
-from render.lifecycle.carry_over import carry_pins, join_pins, lost_fields
+from render.lifecycle.carry_over import carry_pins, lost_fields
 from render.lock.model import KeptPin, Lock, LockedPackage, State, pin_places
+from render.lock.pins import join_pins
 from render.moves import Move
 from render.overrides import Override
 from render.packages import Kind

@@ -1,0 +1,48 @@
+"""Stale entries of the cluster's Lock: the packages they name, and the versions they bind."""
+
+from collections.abc import Iterable, Iterator
+
+from render.lock.candidates import locked_candidate
+from render.lock.model import Lock, LockedPackage
+from render.names import object_name
+from render.references import Source, parse_dependency_source
+from render.requests import Request
+from render.resolve.model import Bound, Edge
+
+
+def stale_bounds(before: Lock, elsewhere: Iterable[LockedPackage] = ()) -> Iterator[Bound]:
+    """Yield a bound for each package that must keep its version while stale entries name it.
+
+    Only a package with a name given by the user is held: while its revision changes, Crossplane's resolver would
+    create an object with the derived name as well.
+    """
+    for package, holders in held_packages(before, elsewhere):
+        source = package.source
+        advice = f"lock another version of {_join_sources(holders)}, let the cluster sync, and change {source} after that"
+        edge = Edge(source, Request(tag=package.version_tag), holders[0].source, "a stale entry")
+        yield Bound(edge, locked_candidate(holders[0]), advice)
+
+
+def held_packages(
+    before: Lock, elsewhere: Iterable[LockedPackage]
+) -> Iterator[tuple[LockedPackage, list[LockedPackage]]]:
+    """Yield the packages named by the user that stale entries name, with the packages whose entries those are."""
+    for source, holders in sorted(stale_names([*before.packages.values(), *elsewhere]).items()):
+        package = before.packages.get(source)
+        if package and package.version_tag and package.object_name != object_name(package.cluster_source):
+            yield package, holders
+
+
+def _join_sources(packages: Iterable[LockedPackage]) -> str:
+    return " and ".join(str(package.source) for package in packages)
+
+
+def stale_names(packages: Iterable[LockedPackage]) -> dict[Source, list[LockedPackage]]:
+    """Return the sources that stale entries name, with the packages whose entries those are."""
+    found: dict[Source, list[LockedPackage]] = {}
+    for package in sorted(packages, key=lambda package: package.source):
+        for text in package.stale_entry:
+            source = parse_dependency_source(text)
+            if isinstance(source, Source):
+                found.setdefault(source, []).append(package)
+    return found
