@@ -11,8 +11,8 @@ TOOLS := docker-registry git kubectl:kubernetes-client lua5.1 openssl skopeo
 # And those that only the end-to-end tests run.
 E2E_TOOLS := etcd:etcd-server redis-server
 # All of those tests, or with SHORT=1 the ones that tell most in a few minutes; the longest first. Whoever gets a file
-# with a single test is given the next file as well, and that would wait for it: nobody is done in a moment.
-E2E := $(patsubst %,tests/e2e/test_%.py,soak moves sync nobody)
+# with a single test is given the next file as well, and that would wait for it: environment is done in a moment.
+E2E := $(patsubst %,tests/e2e/test_%.py,soak moves sync environment)
 E2E += $(filter-out $(E2E),$(sort $(wildcard tests/e2e/test_*.py)))
 ifeq ($(SHORT),1)
 E2E := $(patsubst %,tests/e2e/test_%.py,moves sync closure cmp_server repo_server repo_server_errors moved_tag)
@@ -39,8 +39,8 @@ soak: servers ## Two hundred random edits of a folder, others every time, each l
 	XPLOCK_SOAK_SEED=$$seed XPLOCK_SOAK_EDITS=$${XPLOCK_SOAK_EDITS:-200} $(BIN)/pytest -s tests/e2e/test_soak.py
 
 examples: $(VENV)/ready ## Write what is expected of the examples anew; whoever does so reads the diff.
-	XPLOCK_CACHE_DIR= PYTHONPATH=tests $(BIN)/python -m rig.examples
-	XPLOCK_CACHE_DIR= PYTHONPATH=tests $(BIN)/python -m rig.moving
+	XPLOCK_CACHE_DIR= PYTHONPATH=tests $(BIN)/python -m rig.docs.examples
+	XPLOCK_CACHE_DIR= PYTHONPATH=tests $(BIN)/python -m rig.docs.move_examples
 	@echo "now read the diff: git diff examples"
 
 bench: $(VENV)/ready ## Measurements, as ratios within one run.
@@ -59,11 +59,11 @@ bench-cluster: servers ## How soon a closure runs, beside Crossplane alone; and 
 servers: TOOLS += $(E2E_TOOLS)
 servers: go $(VENV)/ready tools
 	$(BIN)/pip install --quiet --group e2e
-	PYTHONPATH=tests $(BIN)/python -m rig.built
+	PYTHONPATH=tests $(BIN)/python -m rig.live.go_builds
 
 go:
 	@$(FIRST_PYTHON) $(IS_NEW_ENOUGH)
-	@PYTHONPATH=tests $(FIRST_PYTHON) -m rig.built --check
+	@PYTHONPATH=tests $(FIRST_PYTHON) -m rig.live.go_builds --check
 
 $(VENV)/ready: pyproject.toml
 	@$(PYTHON) $(IS_NEW_ENOUGH)

@@ -7,7 +7,7 @@ from pathlib import Path
 # The rig that the tests use.
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from rig.live.closure import (
+from rig.live.large_closure import (
     Closure,
     format_comparison,
     lock_closure,

@@ -32,7 +32,7 @@ def main() -> None:
 
 def _measure_server(scratch: Path, project: Path) -> float:
     # The rig that the tests use is found since `bench.render` was imported; this builds the server where there is none.
-    from rig.cmp import cmp_server
+    from rig.argocd.cmp_server import cmp_server
 
     best = float("inf")
     environ = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}

@@ -11,11 +11,11 @@ from pathlib import Path
 # The rig that the tests use.
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from rig.catalogs import EcosystemCatalog as EcosystemCatalog
-from rig.catalogs import FakeCatalog as FakeCatalog
-from rig.ecosystem import PackageVersion as PackageVersion
-from rig.ecosystem import read_ecosystem as read_ecosystem
-from rig.mini import MiniRegistry as MiniRegistry
+from rig.builders.catalogs import EcosystemCatalog as EcosystemCatalog
+from rig.builders.catalogs import FakeCatalog as FakeCatalog
+from rig.builders.ecosystem import PackageVersion as PackageVersion
+from rig.builders.ecosystem import read_ecosystem as read_ecosystem
+from rig.registry.in_memory import MiniRegistry as MiniRegistry
 
 from render.xpkg.packing import PackedImage, pack_image
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rig.examples import copy_examples
-from rig.generating import Fleet, new_fleet
-from rig.nobody import hidden_settings
-from rig.projects import World, small_world
-from rig.readme import Machine, new_machine
-from rig.registry import RunningRegistry, docker_registry
-from rig.server import Certificate, make_certificate
+from rig.argocd.plugin_calls import Fleet, new_fleet
+from rig.builders.projects import World, small_world
+from rig.docs.examples import copy_examples
+from rig.docs.readme import Machine, new_machine
+from rig.environment import hidden_settings
+from rig.registry.docker import RunningRegistry, docker_registry
+from rig.registry.http_server import Certificate, make_certificate
 
 
 @pytest.fixture(autouse=True)

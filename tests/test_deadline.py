@@ -1,7 +1,7 @@
 """The deadline of a run: nothing waits past it, and who was waited for is told."""
 
 import pytest
-from rig.asking import Clock
+from rig.registry.client import Clock
 
 from render.deadline import Deadline, DeadlineExceeded, parse_seconds, read_deadline
 from render.errors import InvalidInput

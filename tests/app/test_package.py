@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from rig.packages import CONFIGURATION, PROVIDER, XRD, build, saved_image, tar_of, write_files
+from rig.builders.packages import CONFIGURATION, PROVIDER, XRD, build, saved_image, tar_of, write_files
 
 from render.app.package import build_into_layout, inspect_path, inspect_reference, read_metadata
 from render.errors import InvalidInput, RenderError

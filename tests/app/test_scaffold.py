@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rig.deploying import DEPLOY, TOP, build_component, parsed
+from rig.deploy.kustomize import DEPLOY, TOP, build_component, parsed
 
 from render.app.scaffold import (
     CI_SERVERS,

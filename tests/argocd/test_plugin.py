@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from rig.projects import World, small_world
-from rig.repositories import new_repository, save, start_xplock, write_program
-from rig.server import RecordingServer, answer, silence
+from rig.builders.projects import World, small_world
+from rig.git.repositories import new_repository, save, start_xplock, write_program
+from rig.registry.http_server import RecordingServer, answer, silence
 
 from render.cli.run import run
 from render.system.files import LOCK_FILE

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from rig.locks import lock as made_lock
-from rig.locks import package, provided
-from rig.projects import HOME, World, moves, small_world
+from rig.builders.locks import lock as made_lock
+from rig.builders.locks import package, provided
+from rig.builders.projects import HOME, World, moves, small_world
 
 from render.checks.cluster_rules import needed_elsewhere, provided_changed, provided_unsuited
 from render.checks.model import Checked, CheckedFolder, Finding

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from rig.locks import lock, package
-from rig.projects import HOME, World, at
+from rig.builders.locks import lock, package
+from rig.builders.projects import HOME, World, at
 
 from render.checks.family_rule import family_scattered
 from render.checks.model import Checked, CheckedFolder, Finding

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rig.projects import HOME, World, small_world
+from rig.builders.projects import HOME, World, small_world
 
 from render.checks.model import Finding
 from render.checks.read import read_checked

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from rig.projects import small_world
+from rig.builders.projects import small_world
 
 from render.checks.model import Finding, Place
 from render.checks.read import read_checked

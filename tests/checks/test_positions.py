@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from rig.projects import World, small_world
+from rig.builders.projects import World, small_world
 
 from render.checks.model import CheckedFolder, Place
 from render.checks.positions import find_told_place, read_entry_place, read_marked_place

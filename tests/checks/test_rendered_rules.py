@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from rig.projects import HOME, World, small_world
+from rig.builders.projects import HOME, World, small_world
 
 from render.checks.model import Checked, Finding
 from render.checks.read import read_checked

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rig.projects import HOME, World, small_world
+from rig.builders.projects import HOME, World, small_world
 
 from render.cli.run import run
 from render.system.files import LOCK_FILE

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from rig.projects import World, small_world
-from rig.repositories import (
+from rig.builders.projects import World, small_world
+from rig.git.repositories import (
     ASKS,
     ONE,
     SHOP,

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from rig.asking import Outcome, start_command
+from rig.commands.run import Outcome, start_command
+from rig.git.repositories import ONE, SHOP, TWO, git, serve, shared_shop, text_at, write_program
 from rig.leaks import Watcher, watched
-from rig.repositories import ONE, SHOP, TWO, git, serve, shared_shop, text_at, write_program
-from rig.server import Certificate, RecordingServer, make_certificate, redirect
+from rig.registry.http_server import Certificate, RecordingServer, make_certificate, redirect
 
 NOT_LET_IN = "the server lets nobody in without credentials"
 

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from rig.repositories import (
+from rig.git.repositories import (
     SHOP,
     TWO,
     WORK_TREES,

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rig.locks import lock, package, provided
-from rig.repositories import (
+from rig.builders.locks import lock, package, provided
+from rig.git.repositories import (
     ONE,
     REAL_GIT,
     SHOP,
@@ -29,7 +29,7 @@ from rig.repositories import (
     text_at,
     write_program,
 )
-from rig.server import Answer, RecordingServer, Request, answer, make_certificate
+from rig.registry.http_server import Answer, RecordingServer, Request, answer, make_certificate
 
 from render.cli.run import run
 from render.lock.format import format_lock

@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from rig.deploying import TOP, parsed, read_one
-from rig.packages import build
+from rig.builders.packages import build
+from rig.deploy.kustomize import TOP, parsed, read_one
 
 from render.app.package import build_into_layout
 from render.app.scaffold import Choices, choose_pieces, format_file

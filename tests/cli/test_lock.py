@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rig.projects import HOME, World, locked, moves, small_world, text_of
+from rig.builders.projects import HOME, World, locked, moves, small_world, text_of
 
 from render.cli.run import run
 from render.limits import Limits

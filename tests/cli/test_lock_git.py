@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from rig.projects import HOME, World, locked, small_world, text_of
+from rig.builders.projects import HOME, World, locked, small_world, text_of
 
 from render.cli.run import run
 from render.limits import Limits

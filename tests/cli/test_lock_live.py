@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from rig.projects import HOME, World
+from rig.builders.projects import HOME, World
 
 from render.cli.run import run
 from render.system.files import LOCK_FILE

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import click
 import pytest
-from rig.asking import add_package, files_below, logins, run_command
-from rig.mini import MiniRegistry
-from rig.packages import CONFIGURATION, build_file
-from rig.registry import RunningRegistry
-from rig.repositories import SHOP, TWO, shared_shop
-from rig.server import Certificate, silence
+from rig.builders.packages import CONFIGURATION, build_file
+from rig.commands.run import files_below, run_command
+from rig.git.repositories import SHOP, TWO, shared_shop
+from rig.registry.client import logins
+from rig.registry.docker import RunningRegistry
+from rig.registry.http_server import Certificate, silence
+from rig.registry.in_memory import MiniRegistry
+from rig.registry.package_images import add_package
 
 from render.cli.operator_options import Setting
 from render.cli.root import xplock

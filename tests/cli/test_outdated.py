@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from rig.closures import lock_of, named, write_lock_of
-from rig.locks import deactivated, lock, package, replaced
+from rig.builders.closures import lock_of, named, write_lock_of
+from rig.builders.locks import deactivated, lock, package, replaced
 
 from render.cli.outdated import fetch_tags
 from render.cli.run import run

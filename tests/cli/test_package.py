@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rig.packages import CONFIGURATION, CRD, PROVIDER, XRD, build, build_file, write_files
-from rig.registry import RunningRegistry
+from rig.builders.packages import CONFIGURATION, CRD, PROVIDER, XRD, build, build_file, write_files
+from rig.registry.docker import RunningRegistry
 
 from render.cli.run import run
 from render.limits import Limits

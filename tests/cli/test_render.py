@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rig.projects import HOME, World, small_world, text_of
+from rig.builders.projects import HOME, World, small_world, text_of
 
 from render.cli.invoke import invoke
 from render.cli.output import Output

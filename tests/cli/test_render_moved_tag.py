@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from rig.asking import run_command
-from rig.packages import CRD, PROVIDER, build_file
-from rig.registry import RunningRegistry
+from rig.builders.packages import CRD, PROVIDER, build_file
+from rig.commands.run import run_command
+from rig.registry.docker import RunningRegistry
 
 SECONDS = 60
 # Python itself tells of every socket and of every program that is started.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from rig.projects import HOME, World, small_world, text_of
+from rig.builders.projects import HOME, World, small_world, text_of
 
 from render.cli.run import run
 from render.limits import Limits

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 import pytest
-from rig.packages import CONFIGURATION, PROVIDER, an_object, build_file, write_files
-from rig.server import RecordingServer, answer, silence
+from rig.builders.packages import CONFIGURATION, PROVIDER, an_object, build_file, write_files
+from rig.registry.http_server import RecordingServer, answer, silence
 
 from render import __version__
 from render.cli.package import package

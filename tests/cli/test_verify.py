@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from rig.projects import HOME, World, moves, small_world, text_of
+from rig.builders.projects import HOME, World, moves, small_world, text_of
 
 from render.cli.run import run
 from render.limits import Limits

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from rig.closures import lock_of, write_lock_of
-from rig.locks import deactivated, lock, package, provided, replaced, source
+from rig.builders.closures import lock_of, write_lock_of
+from rig.builders.locks import deactivated, lock, package, provided, replaced, source
 
 from render.cli.run import run
 from render.lock.model import State

@@ -5,8 +5,8 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
+from rig.environment import hidden_settings
 from rig.live.platform import LiveCluster, Platform, prepare_platform
-from rig.nobody import hidden_settings
 
 _NUMBERS = itertools.count(1)
 

@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from rig.git.repositories import git
 from rig.live.application import conditions_of, package_of
-from rig.live.closure import (
+from rig.live.history import History
+from rig.live.kinds import APPLICATIONS, REVISIONS
+from rig.live.large_closure import (
     format_comparison,
     lock_closure,
     locked_sources,
@@ -12,14 +15,11 @@ from rig.live.closure import (
     settle_alone,
     settle_locked,
 )
-from rig.live.history import History
-from rig.live.kinds import APPLICATIONS, REVISIONS
-from rig.live.locked import attached_entries, locked_digests
+from rig.live.lock_files import attached_entries, locked_digests
 from rig.live.operations import failures_of
 from rig.live.platform import LiveCluster, Platform
 from rig.live.snapshots import WELL
 from rig.live.team import Team
-from rig.repositories import git
 
 
 def test_one_sync_installs_what_is_locked_and_nothing_else(

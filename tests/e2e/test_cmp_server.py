@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 
 import grpc
 import pytest
-from rig.cmp import SECONDS, CmpServer, cmp_server, plugin_with, sidecar_environment
-from rig.projects import World, small_world
-from rig.repositories import REAL_GIT, clone, git, new_repository, paths_in, save, text_at, write_program
-from rig.server import RecordingServer, silence
+from rig.argocd.cmp_server import SECONDS, CmpServer, cmp_server, plugin_with, sidecar_environment
+from rig.builders.projects import World, small_world
+from rig.git.repositories import REAL_GIT, clone, git, new_repository, paths_in, save, text_at, write_program
+from rig.registry.http_server import RecordingServer, silence
 
 from render.cli.run import run
 from render.limits import Limits

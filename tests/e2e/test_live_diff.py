@@ -3,14 +3,14 @@
 import json
 from typing import Any
 
-from rig.built import CROSSPLANE
+from rig.builders.projects import at
+from rig.live.go_builds import CROSSPLANE
 from rig.live.kinds import APPLICATIONS
 from rig.live.kubectl import diff_live, kubectl
-from rig.live.locked import attached_entries, read_documents
+from rig.live.lock_files import attached_entries, read_documents
 from rig.live.manifests import package_manifest
 from rig.live.platform import LiveCluster
 from rig.live.team import Team
-from rig.projects import at
 
 _CROSSPLANE = ("--crossplane-version", CROSSPLANE.version)
 _EQUAL = "No differences.\n"

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rig.builders.projects import at
 from rig.live.application import conditions_of
 from rig.live.kinds import CROSSPLANE_SECRETS, CROSSPLANE_SYSTEM, DEPLOYMENTS, PROVIDERS
-from rig.live.locked import attached_entries, locked_digests
+from rig.live.lock_files import attached_entries, locked_digests
 from rig.live.manifests import package_manifest
+from rig.live.package_registry import HOST
 from rig.live.platform import LiveCluster
-from rig.live.registry import HOST
 from rig.live.snapshots import WELL
-from rig.projects import at
-from rig.registry import RunningRegistry, docker_registry
+from rig.registry.docker import RunningRegistry, docker_registry
 
 MIRROR = """\
 apiVersion: pkg.crossplane.io/v1beta1

@@ -4,17 +4,17 @@ import json
 import shutil
 from collections.abc import Mapping
 
+from rig.builders.projects import at
 from rig.live.application import conditions_of, package_of
 from rig.live.client import Object
 from rig.live.history import History
 from rig.live.kinds import CONFIGURATIONS, DEPLOYMENTS, FUNCTIONS, PROVIDERS, REVISIONS, Resource
-from rig.live.locked import attached_entries, locked_digests
+from rig.live.lock_files import attached_entries, locked_digests
 from rig.live.manifests import package_manifest
+from rig.live.package_registry import PackageRegistry
 from rig.live.platform import LiveCluster
-from rig.live.registry import PackageRegistry
 from rig.live.snapshots import WELL
 from rig.live.team import Team
-from rig.projects import at
 
 _PAUSED = "crossplane.io/paused"
 _LOOSE = "acme-provider-loose"

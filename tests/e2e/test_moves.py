@@ -3,14 +3,14 @@
 from collections import Counter
 
 import pytest
+from rig.builders.lock_story import is_guarded
 from rig.live.application import conditions_of
 from rig.live.client import Object
 from rig.live.history import find_doubles
-from rig.live.moves import CHAPTERS, ENDED, FUNCTION, GONE, INSTALLED, MOVED, STORIES, UPGRADED
+from rig.live.move_stories import CHAPTERS, ENDED, FUNCTION, GONE, INSTALLED, MOVED, STORIES, UPGRADED
 from rig.live.platform import Platform
 from rig.live.snapshots import WELL, Snapshot, image_source
-from rig.live.telling import Story, Telling, Told
-from rig.stories import is_guarded
+from rig.live.story_runner import Story, Telling, Told
 
 MINUTE = 60
 MOVED_LATER, GONE_LATER = "a minute after the move", "a minute after the end"

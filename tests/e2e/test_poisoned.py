@@ -3,6 +3,7 @@
 import json
 
 import yaml
+from rig.builders.projects import at
 from rig.live.application import conditions_of
 from rig.live.client import Object
 from rig.live.kinds import FUNCTIONS, IMAGE_CONFIGS, PROVIDERS
@@ -10,7 +11,6 @@ from rig.live.manifests import package_manifest
 from rig.live.platform import LiveCluster
 from rig.live.snapshots import WELL
 from rig.live.team import Team
-from rig.projects import at
 
 POISON = f"cannot initialize dependency graph from the packages in the lock: node {at('provider-net')} already exists"
 

@@ -1,14 +1,14 @@
 """Roots are pushed without a lock: the plugin commits it, and Argo CD applies it, without anybody doing anything."""
 
+from rig.builders.projects import at
+from rig.git.repositories import git
 from rig.live.application import conditions_of
-from rig.live.locked import attached_entries
+from rig.live.lock_files import attached_entries
 from rig.live.manifests import package_manifest
 from rig.live.platform import LiveCluster
 from rig.live.snapshots import WELL
 from rig.live.team import Team
 from rig.live.waiting import wait_for
-from rig.projects import at
-from rig.repositories import git
 
 from render.system.files import LOCK_FILE
 

@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 
 import grpc
 import pytest
-from rig.cmp import sidecar_environment
-from rig.fleet import ArgoCd, Origin, argocd, new_origin
-from rig.projects import text_of
-from rig.repo_server import NAMESPACE, TRACKING, Application
-from rig.repositories import git, paths_in, save, text_at
+from rig.argocd.cmp_server import sidecar_environment
+from rig.argocd.repo_server import NAMESPACE, TRACKING, Application
+from rig.argocd.stack import ArgoCd, Origin, argocd, new_origin
+from rig.builders.projects import text_of
+from rig.git.repositories import git, paths_in, save, text_at
 
 from render.cli.run import run
 from render.limits import Limits

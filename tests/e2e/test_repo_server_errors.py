@@ -10,12 +10,20 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from rig.cmp import sidecar_environment
-from rig.fleet import ArgoCd, Origin, argocd, new_origin
-from rig.projects import at
-from rig.repo_server import Application
-from rig.repositories import serve, write_program
-from rig.server import Answer, Certificate, RecordingServer, Request, answer, make_certificate, silence
+from rig.argocd.cmp_server import sidecar_environment
+from rig.argocd.repo_server import Application
+from rig.argocd.stack import ArgoCd, Origin, argocd, new_origin
+from rig.builders.projects import at
+from rig.git.repositories import serve, write_program
+from rig.registry.http_server import (
+    Answer,
+    Certificate,
+    RecordingServer,
+    Request,
+    answer,
+    make_certificate,
+    silence,
+)
 
 from render.system.files import LOCK_FILE
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from rig.edits.owner import KINDS, Step
+from rig.edits.real_packages import read_offer
 from rig.live.platform import LiveCluster
-from rig.live.soak import Soak
-from rig.offer import read_offer
-from rig.soak import KINDS, Step
+from rig.live.random_edits import Soak
 
 # With this one, so few edits do everything that edits can do, by every strategy, and ask for nothing again whose kinds
 # were deleted: Crossplane takes two minutes to define those anew (measured).

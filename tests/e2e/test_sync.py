@@ -8,6 +8,9 @@ import time
 from dataclasses import dataclass, field
 
 import pytest
+from rig.builders.lock_story import is_guarded
+from rig.builders.projects import at
+from rig.git.repositories import git
 from rig.live.application import conditions_of, package_of
 from rig.live.client import Object
 from rig.live.history import History, Moment
@@ -27,9 +30,6 @@ from rig.live.operations import failures_of, operation_states, operations_of
 from rig.live.platform import LiveCluster, Platform
 from rig.live.snapshots import WELL
 from rig.live.team import Team
-from rig.projects import at
-from rig.repositories import git
-from rig.stories import is_guarded
 
 MINUTE = 60
 WATCHED = (*PACKAGES, *REVISIONS, IMAGE_CONFIGS, RUNTIME_CONFIGS, LOCKS, DEPLOYMENTS, APPLICATIONS)

@@ -3,17 +3,17 @@
 from collections.abc import Callable
 from itertools import pairwise
 
+from rig.builders.projects import at
+from rig.git.repositories import git
 from rig.live.application import conditions_of, package_of
 from rig.live.history import History, Moment
 from rig.live.kinds import REVISIONS
-from rig.live.locked import attached_entries, locked_digests
+from rig.live.lock_files import attached_entries, locked_digests
 from rig.live.manifests import package_manifest
+from rig.live.package_registry import PackageRegistry
 from rig.live.platform import LiveCluster
-from rig.live.registry import PackageRegistry
 from rig.live.snapshots import WELL
 from rig.live.team import Team
-from rig.projects import at
-from rig.repositories import git
 
 from render.system.files import LOCK_FILE
 

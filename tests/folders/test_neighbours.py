@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rig.locks import deactivated, digest, lock, package, source
+from rig.builders.locks import deactivated, digest, lock, package, source
 
 from render.constraints import parse_constraint
 from render.errors import RenderError

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, digest_of, named, short, written
-from rig.stories import Story, detached, move, states, wish
+from rig.builders.catalogs import FakeCatalog, Packages, digest_of, named, short, written
+from rig.builders.lock_story import Story, detached, move, states, wish
 
 from render.folders.neighbours import gather_neighbours
 from render.folders.provided import (

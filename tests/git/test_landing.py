@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from rig.repositories import (
+from rig.git.repositories import (
     ASKS,
     ONE,
     REAL_GIT,
@@ -33,7 +33,7 @@ from rig.repositories import (
     text_at,
     write_program,
 )
-from rig.server import Certificate, RecordingServer, redirect
+from rig.registry.http_server import Certificate, RecordingServer, redirect
 
 from render.deadline import Deadline, DeadlineExceeded
 from render.errors import RenderError

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from rig.repositories import ONE, SHOP, THREE, TWO, clone, git, project, save, shop
+from rig.git.repositories import ONE, SHOP, THREE, TWO, clone, git, project, save, shop
 
 from render import __version__
 from render.cli.run import run

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, digest_of, named, root
-from rig.closures import made_lock
-from rig.locks import digest, package, source
+from rig.builders.catalogs import FakeCatalog, Packages, digest_of, named, root
+from rig.builders.closures import made_lock
+from rig.builders.locks import digest, package, source
 
 from render.lifecycle.carry_over import carry_pins, lost_fields
 from render.lock.model import KeptPin, Lock, LockedPackage, State, pin_places

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, named, root, solve, written
+from rig.builders.catalogs import FakeCatalog, Packages, named, root, solve, written
 
 from render.lifecycle.claims import CircularClaims, ClaimOnRoot, Claims, TwoClaimants, find_claims
 from render.moves import Consent

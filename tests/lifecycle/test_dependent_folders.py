@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, named
-from rig.locks import lock, package, source
-from rig.stories import Story, move, states, wish
+from rig.builders.catalogs import FakeCatalog, Packages, named
+from rig.builders.lock_story import Story, move, states, wish
+from rig.builders.locks import lock, package, source
 
 from render.folders.neighbours import gather_neighbours
 from render.folders.provided import NeededByUser

@@ -3,8 +3,8 @@
 from dataclasses import replace as changed
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, named
-from rig.stories import Story, states, wish
+from rig.builders.catalogs import FakeCatalog, Packages, named
+from rig.builders.lock_story import Story, states, wish
 
 from render.lean import replace
 from render.lifecycle.update import LockOptions

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, named, root, solve
-from rig.pasting import offered_moves
-from rig.stories import Story, move, wish
+from rig.builders.catalogs import FakeCatalog, Packages, named, root, solve
+from rig.builders.lock_story import Story, move, wish
+from rig.commands.suggestions import offered_moves
 
 from render.lifecycle.names import KindChanged, NameChanged, NameTaken, UnusableName, name_objects
 from render.moves import Move, format_moves

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, candidate, digest_of, named, root
-from rig.locks import deactivated, digest, lock, package, provided, replaced
+from rig.builders.catalogs import FakeCatalog, Packages, candidate, digest_of, named, root
+from rig.builders.locks import deactivated, digest, lock, package, provided, replaced
 
 from render.constraints import InvalidConstraint, parse_constraint
 from render.inputs.projects import Inputs

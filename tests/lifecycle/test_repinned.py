@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from rig.catalogs import FakeCatalog, digest_of, named
-from rig.stories import Story, move
+from rig.builders.catalogs import FakeCatalog, digest_of, named
+from rig.builders.lock_story import Story, move
 
 from render.lifecycle.carry_over import DetachedTooLate
 from render.lifecycle.update import LockOptions

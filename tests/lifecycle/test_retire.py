@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rig.catalogs import FakeCatalog, named, short
-from rig.closures import small_locks
-from rig.stories import Story, move, states
+from rig.builders.catalogs import FakeCatalog, named, short
+from rig.builders.closures import small_locks
+from rig.builders.lock_story import Story, move, states
 
 from render.folders.neighbours import gather_neighbours
 from render.lifecycle.blockers import LockedFolder

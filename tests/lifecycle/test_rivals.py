@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
-from rig.catalogs import FakeCatalog, named
-from rig.stories import Story, move, states
+from rig.builders.catalogs import FakeCatalog, named
+from rig.builders.lock_story import Story, move, states
 
 from render.errors import RenderError
 from render.folders.neighbours import gather_neighbours

@@ -1,7 +1,7 @@
 """What becomes of packages that nobody asks for any more."""
 
-from rig.catalogs import FakeCatalog, named
-from rig.stories import Story, move, states
+from rig.builders.catalogs import FakeCatalog, named
+from rig.builders.lock_story import Story, move, states
 
 from render.packages import Kind
 

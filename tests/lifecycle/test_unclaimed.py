@@ -1,8 +1,8 @@
 """What goes with a package that was replaced, because none of its successors brings it."""
 
 import pytest
-from rig.catalogs import FakeCatalog, named
-from rig.stories import Story, move
+from rig.builders.catalogs import FakeCatalog, named
+from rig.builders.lock_story import Story, move
 
 from render.lifecycle.blockers import LockedFolder
 from render.lifecycle.retire import WouldDelete, require_agreed, retire_packages

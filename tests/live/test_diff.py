@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from rig.locks import deactivated, lock, package, provided, replaced, source
+from rig.builders.locks import deactivated, lock, package, provided, replaced, source
 
 from render.live.diff import diff_live
 from render.live.lock import LiveLock, LivePackage

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from rig.locks import package
+from rig.builders.locks import package
 
 from render.live.guards import MissingLive, StillGuarded, require_unguarded
 from render.lock.model import LockedPackage

@@ -4,7 +4,7 @@ import json
 
 import pytest
 import yaml
-from rig.locks import lock, package
+from rig.builders.locks import lock, package
 
 from render.limits import LimitExceeded, Limits
 from render.live.diff import diff_live

@@ -1,8 +1,8 @@
 """What became of every package between two locks."""
 
-from rig.catalogs import FakeCatalog, named, short
-from rig.locks import digest, lock, package, provided
-from rig.stories import Story, move
+from rig.builders.catalogs import FakeCatalog, named, short
+from rig.builders.lock_story import Story, move
+from rig.builders.locks import digest, lock, package, provided
 
 from render.lock.changes import Changes, find_changes
 from render.lock.model import KeptPin, Lock, LockedPackage, State

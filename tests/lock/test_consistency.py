@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from rig.locks import deactivated, digest, lock, package, provided, replaced, source
+from rig.builders.locks import deactivated, digest, lock, package, provided, replaced, source
 
 from render.errors import Differs
 from render.lock.consistency import check_closure

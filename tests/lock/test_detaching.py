@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rig.catalogs import FakeCatalog, named, root, written
-from rig.closures import made_lock, small_locks
-from rig.locks import digest, lock, needs, package, provided, replaced, source
+from rig.builders.catalogs import FakeCatalog, named, root, written
+from rig.builders.closures import made_lock, small_locks
+from rig.builders.locks import digest, lock, needs, package, provided, replaced, source
 
 from render.lock.consistency import check_closure
 from render.lock.detaching import EVERYTHING, check_detaching, find_reasons

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from rig.locks import deactivated, digest, lock, package, provided, replaced, rich_lock, source
+from rig.builders.locks import deactivated, digest, lock, package, provided, replaced, rich_lock, source
 
 from render.lock.diff import LockDiff, diff_locks
 from render.lock.model import KeptPin, Lock, State

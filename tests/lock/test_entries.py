@@ -1,7 +1,7 @@
 """What is wrong in a block of LockDetails is told with its line: fields, states, moves, pins, other folders."""
 
 import pytest
-from rig.locks import digest, rich_lock
+from rig.builders.locks import digest, rich_lock
 
 from render.limits import Limits
 from render.lock.findings import InvalidLock

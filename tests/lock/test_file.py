@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from rig.locks import lock, package
+from rig.builders.locks import lock, package
 
 from render.errors import RenderError
 from render.limits import LimitExceeded, Limits

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from rig.locks import digest, lock, package, rich_lock, source
+from rig.builders.locks import digest, lock, package, rich_lock, source
 
 from render.lock.format import NewerRevision, format_lock
 from render.lock.model import FORMAT_REVISION, Lock, LockedDependency

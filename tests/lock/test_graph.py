@@ -1,6 +1,6 @@
 """What answers a dependency: what it names, what replaced that, or what another folder provides."""
 
-from rig.locks import deactivated, lock, needs, package, provided, replaced, source
+from rig.builders.locks import deactivated, lock, needs, package, provided, replaced, source
 
 from render.lock.graph import Serving
 from render.lock.model import Lock, LockedDependency

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from rig.locks import deactivated, lock, package, provided, replaced, rich_lock, source
+from rig.builders.locks import deactivated, lock, package, provided, replaced, rich_lock, source
 
 from render.lock.consistency import check_closure, check_lives
 from render.lock.model import Lock, LockedPackage, State

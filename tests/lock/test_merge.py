@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rig.locks import digest, lock, package, source
+from rig.builders.locks import digest, lock, package, source
 
 from render.errors import Unsatisfiable
 from render.limits import Limits

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rig.locks import deactivated, package, provided, source
+from rig.builders.locks import deactivated, package, provided, source
 
 from render.lock.diff import known_as, pair_packages
 from render.packages import Kind

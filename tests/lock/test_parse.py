@@ -4,7 +4,17 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import given
-from rig.locks import any_locks, deactivated, digest, lock, package, provided, replaced, rich_lock, source
+from rig.builders.locks import (
+    any_locks,
+    deactivated,
+    digest,
+    lock,
+    package,
+    provided,
+    replaced,
+    rich_lock,
+    source,
+)
 
 from render import __version__
 from render.errors import RenderError

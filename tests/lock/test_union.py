@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rig.locks import any_locks, deactivated, digest, lock, package, provided, replaced, source
+from rig.builders.locks import any_locks, deactivated, digest, lock, package, provided, replaced, source
 
 from render.errors import RenderError
 from render.limits import Limits

@@ -7,9 +7,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rig.crds import problems_of
-from rig.locks import digest, package
-from rig.rendering import PURPOSES, best_matches, image_config, pull_secret, rewrite, rewrite_image
+from rig.builders.locks import digest, package
+from rig.builders.render_inputs import (
+    PURPOSES,
+    best_matches,
+    image_config,
+    pull_secret,
+    rewrite,
+    rewrite_image,
+)
+from rig.cluster.crds import problems_of
 
 from render.lock.model import KeptPin, LockedPackage
 from render.manifests.companions import render_companions

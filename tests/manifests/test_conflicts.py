@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from rig.locks import digest, package, source
-from rig.rendering import image_config
+from rig.builders.locks import digest, package, source
+from rig.builders.render_inputs import image_config
 
 from render.errors import InvalidInput, RenderError
 from render.manifests.conflicts import FOLDER, LOCK, check_identities, check_packages

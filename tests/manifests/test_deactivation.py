@@ -1,7 +1,7 @@
 from typing import Any
 
-from rig.crds import problems_of
-from rig.locks import package, source
+from rig.builders.locks import package, source
+from rig.cluster.crds import problems_of
 
 from render.lock.model import State
 from render.manifests.deactivation import render_deactivated

@@ -1,7 +1,7 @@
 """A tag is pulled from where the longest rewrite puts it."""
 
 import pytest
-from rig.rendering import rewrite
+from rig.builders.render_inputs import rewrite
 
 from render.errors import InvalidInput
 from render.manifests.pins import Locations

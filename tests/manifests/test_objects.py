@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rig.crds import is_known, problems_of
-from rig.locks import digest, lock, package, source
-from rig.rendering import image_config, inputs, pull_secret, rewrite, rewrite_image
+from rig.builders.locks import digest, lock, package, source
+from rig.builders.render_inputs import image_config, inputs, pull_secret, rewrite, rewrite_image
+from rig.cluster.crds import is_known, problems_of
 
 from render.errors import InvalidInput, RenderError
 from render.limits import Limits

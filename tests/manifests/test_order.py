@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from rig.locks import lock, package
+from rig.builders.locks import lock, package
 
 from render.errors import Differs
 from render.lock.model import LockedPackage

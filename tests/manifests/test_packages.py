@@ -1,8 +1,8 @@
 """A locked package becomes the object that installs it, with everything the user said of it."""
 
 import pytest
-from rig.crds import problems_of
-from rig.locks import digest, package, source
+from rig.builders.locks import digest, package, source
+from rig.cluster.crds import problems_of
 
 from render.errors import InvalidInput
 from render.manifests.packages import REQUIRED_BY, check_admitted, render_package

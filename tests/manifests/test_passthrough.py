@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from rig.rendering import image_config
+from rig.builders.render_inputs import image_config
 
 from render.errors import InvalidInput
 from render.manifests.passthrough import is_setting, refuse_locks, render_other, render_setting

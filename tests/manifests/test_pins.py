@@ -6,9 +6,9 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rig.crds import problems_of
-from rig.locks import digest, package, source
-from rig.rendering import best_matches, image_config, rewrite, rewrite_image
+from rig.builders.locks import digest, package, source
+from rig.builders.render_inputs import best_matches, image_config, rewrite, rewrite_image
+from rig.cluster.crds import problems_of
 
 from render.errors import InvalidInput
 from render.lock.model import KeptPin

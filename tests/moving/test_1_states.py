@@ -7,11 +7,11 @@ from typing import TypeAlias
 
 import pytest
 import yaml
-from rig.catalogs import FakeCatalog, Packages, named
+from rig.builders.catalogs import FakeCatalog, Packages, named
+from rig.builders.lock_story import Story, is_guarded, move, objects_of, states
+from rig.builders.projects import HOME, small_world, text_of
 from rig.cluster.cluster import Cluster
-from rig.projects import HOME, small_world, text_of
-from rig.refusals import edit_lock, refusal
-from rig.stories import Story, is_guarded, move, objects_of, states
+from rig.commands.refusals import edit_lock, refusal
 
 from render.cli.run import run
 from render.lifecycle.names import NameTaken

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, named
-from rig.projects import HOME, World, text_of
-from rig.refusals import edit_lock, refusal
-from rig.stories import Story, detached, move, objects_of, states, wish
+from rig.builders.catalogs import FakeCatalog, Packages, named
+from rig.builders.lock_story import Story, detached, move, objects_of, states, wish
+from rig.builders.projects import HOME, World, text_of
+from rig.commands.refusals import edit_lock, refusal
 
 from render.cli.run import run
 from render.lean import replace

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, named, written
-from rig.projects import HOME, World, at, moves, text_of
-from rig.refusals import refusal
-from rig.stories import Story, move, states
+from rig.builders.catalogs import FakeCatalog, Packages, named, written
+from rig.builders.lock_story import Story, move, states
+from rig.builders.projects import HOME, World, at, moves, text_of
+from rig.commands.refusals import refusal
 
 from render.cli.run import run
 from render.lifecycle.claims import CircularClaims, ClaimOnRoot, TwoClaimants

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, digest_of, named
+from rig.builders.catalogs import FakeCatalog, Packages, digest_of, named
+from rig.builders.lock_story import Story, detached, is_guarded, move, objects_of, states, wish
+from rig.builders.projects import HOME, World, moves, text_of
 from rig.cluster.cluster import Cluster
-from rig.projects import HOME, World, moves, text_of
-from rig.refusals import edit_lock, refusal
-from rig.stories import Story, detached, is_guarded, move, objects_of, states, wish
+from rig.commands.refusals import edit_lock, refusal
 
 from render.cli.run import run
 from render.folders.provided import LosesProvided

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, digest_of, named
-from rig.pasting import offered_moves
-from rig.projects import HOME, World, text_of
-from rig.refusals import refusal
-from rig.stories import Story, move, states
+from rig.builders.catalogs import FakeCatalog, Packages, digest_of, named
+from rig.builders.lock_story import Story, move, states
+from rig.builders.projects import HOME, World, text_of
+from rig.commands.refusals import refusal
+from rig.commands.suggestions import offered_moves
 
 from render.cli.run import run
 from render.lifecycle.ownership import HandoverWithoutConsent, UnknownObjects

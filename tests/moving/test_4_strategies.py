@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, digest_of, named, root
-from rig.projects import HOME, World, moves, text_of
-from rig.refusals import refusal
-from rig.stories import Story, detached, move, objects_of, states, wish
+from rig.builders.catalogs import FakeCatalog, Packages, digest_of, named, root
+from rig.builders.lock_story import Story, detached, move, objects_of, states, wish
+from rig.builders.projects import HOME, World, moves, text_of
+from rig.commands.refusals import refusal
 
 from render.cli.run import run
 from render.lean import replace

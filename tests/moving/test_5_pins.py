@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, digest_of, named
+from rig.builders.catalogs import FakeCatalog, Packages, digest_of, named
+from rig.builders.lock_story import Story, move
+from rig.builders.projects import HOME, World, locked, text_of
+from rig.builders.render_inputs import rewrite
 from rig.cluster.cluster import Cluster
-from rig.projects import HOME, World, locked, text_of
-from rig.refusals import edit_lock, refusal
-from rig.rendering import rewrite
-from rig.stories import Story, move
+from rig.commands.refusals import edit_lock, refusal
 
 from render.cli.run import run
 from render.lean import replace

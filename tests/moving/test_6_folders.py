@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from rig.catalogs import FakeCatalog, Packages, digest_of, named
-from rig.projects import HOME, World, locked, moves, text_of
-from rig.refusals import edit_lock, refusal
-from rig.stories import Story, detached, is_guarded, move, wish
+from rig.builders.catalogs import FakeCatalog, Packages, digest_of, named
+from rig.builders.lock_story import Story, detached, is_guarded, move, wish
+from rig.builders.projects import HOME, World, locked, moves, text_of
+from rig.commands.refusals import edit_lock, refusal
 
 from render.cli.run import run
 from render.folders.neighbours import gather_neighbours

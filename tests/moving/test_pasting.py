@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from rig.ecosystem import PackageVersion, build_all, fill_layout, read_ecosystem, serving_source
-from rig.projects import HOME, World, locked, text_of
-from rig.refusals import Refusal, refusal
+from rig.builders.ecosystem import PackageVersion, build_all, fill_layout, read_ecosystem, serving_source
+from rig.builders.projects import HOME, World, locked, text_of
+from rig.commands.refusals import Refusal, refusal
 
 from render.cli.run import run
 from render.limits import Limits

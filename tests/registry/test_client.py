@@ -12,22 +12,10 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from rig.asking import (
-    AddedPackage,
-    add_package,
-    asker,
-    bounded,
-    challenged,
-    counted,
-    files_below,
-    index,
-    manifest,
-    named,
-    source,
-)
-from rig.mini import INDEX, MANIFEST, MiniRegistry
-from rig.registry import RunningRegistry
-from rig.server import (
+from rig.commands.run import files_below
+from rig.registry.client import asker, bounded, named, source
+from rig.registry.docker import RunningRegistry
+from rig.registry.http_server import (
     Answer,
     RecordingServer,
     Request,
@@ -40,6 +28,8 @@ from rig.server import (
     redirect,
     reset,
 )
+from rig.registry.in_memory import INDEX, MANIFEST, MiniRegistry
+from rig.registry.package_images import AddedPackage, add_package, challenged, counted, index, manifest
 
 from render.errors import RenderError
 from render.limits import LimitExceeded, Limits

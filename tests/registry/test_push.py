@@ -10,9 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rig.packages import COMPOSITION, CONFIGURATION, CRD, PROVIDER, XRD, build, build_file
-from rig.registry import RunningRegistry
-from rig.server import RecordingServer, Request, Route, answer, endless, in_turn, make_certificate, reset
+from rig.builders.packages import COMPOSITION, CONFIGURATION, CRD, PROVIDER, XRD, build, build_file
+from rig.registry.docker import RunningRegistry
+from rig.registry.http_server import (
+    RecordingServer,
+    Request,
+    Route,
+    answer,
+    endless,
+    in_turn,
+    make_certificate,
+    reset,
+)
 
 from render.app.package import build_into_layout, inspect_reference
 from render.app.world import World, open_world

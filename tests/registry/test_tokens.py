@@ -11,21 +11,20 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from rig.asking import (
-    Clock,
-    add_package,
-    asker,
-    bounded,
-    challenged,
-    counted,
-    logins,
-    named,
-    run_command,
-    source,
+from rig.commands.run import run_command
+from rig.registry.client import Clock, asker, bounded, logins, named, source
+from rig.registry.docker import RunningRegistry
+from rig.registry.http_server import (
+    Answer,
+    RecordingServer,
+    Request,
+    answer,
+    in_turn,
+    make_certificate,
+    redirect,
 )
-from rig.mini import MiniRegistry
-from rig.registry import RunningRegistry
-from rig.server import Answer, RecordingServer, Request, answer, in_turn, make_certificate, redirect
+from rig.registry.in_memory import MiniRegistry
+from rig.registry.package_images import add_package, challenged, counted
 
 from render.deadline import Deadline
 from render.errors import RenderError

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from rig.asking import Asker, asker, bounded, counted, logins
-from rig.server import (
+from rig.registry.client import Asker, asker, bounded, logins
+from rig.registry.http_server import (
     Answer,
     RecordingServer,
     Route,
@@ -30,6 +30,7 @@ from rig.server import (
     short_body,
     silence,
 )
+from rig.registry.package_images import counted
 
 from render.deadline import DeadlineExceeded
 from render.errors import InvalidInput, RenderError

@@ -3,7 +3,17 @@
 from dataclasses import replace
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, candidate, digest_of, locked, named, root, solve, versions
+from rig.builders.catalogs import (
+    FakeCatalog,
+    Packages,
+    candidate,
+    digest_of,
+    locked,
+    named,
+    root,
+    solve,
+    versions,
+)
 
 from render.packages import Kind
 from render.requests import Request

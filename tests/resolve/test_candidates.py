@@ -1,6 +1,6 @@
 """Which tags are candidates, in which order, and sets of them."""
 
-from rig.catalogs import candidate, digest_of
+from rig.builders.catalogs import candidate, digest_of
 
 from render.constraints import parse_constraint
 from render.requests import Request

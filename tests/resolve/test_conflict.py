@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, digest_of, named, root, solve, versions
+from rig.builders.catalogs import FakeCatalog, Packages, digest_of, named, root, solve, versions
 
 from render.errors import RenderError
 from render.requests import Root
@@ -154,7 +154,7 @@ def test_a_suggestion_is_an_edit_with_its_place() -> None:
 
 
 _CHILD = """
-from rig.catalogs import FakeCatalog, Packages, root, solve
+from rig.builders.catalogs import FakeCatalog, Packages, root, solve
 from render.errors import RenderError
 packages = {
     **{f"app v1.{i}.0": {"left": "*", "right": "*", "base": f">=1.{i}"} for i in range(4)},

@@ -1,7 +1,7 @@
 """What a package depends on, with missing registries filled in from the package itself."""
 
 import pytest
-from rig.catalogs import FakeCatalog, digest_of, named, written
+from rig.builders.catalogs import FakeCatalog, digest_of, named, written
 
 from render.packages import Dependency
 from render.references import Reference

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 import pytest
-from rig.catalogs import FakeCatalog, locked, named, root, solve, versions
-from rig.pasting import offered_moves
+from rig.builders.catalogs import FakeCatalog, locked, named, root, solve, versions
+from rig.commands.suggestions import offered_moves
 
 from render.moves import Move, format_moves
 from render.packages import Kind

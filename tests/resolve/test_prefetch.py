@@ -5,7 +5,17 @@ import threading
 import time
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, digest_of, locked, named, root, solve, versions, written
+from rig.builders.catalogs import (
+    FakeCatalog,
+    Packages,
+    digest_of,
+    locked,
+    named,
+    root,
+    solve,
+    versions,
+    written,
+)
 
 from render.errors import RenderError
 from render.limits import Limits

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rig.catalogs import FakeCatalog, digest_of, named, root, short, solve
+from rig.builders.catalogs import FakeCatalog, digest_of, named, root, short, solve
 
 from render.lifecycle.names import NameChanged
 from render.lifecycle.preferences import Upgrade, kept_candidates, pinned_digests

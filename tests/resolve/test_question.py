@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, candidate, digest_of, locked, named, root
+from rig.builders.catalogs import FakeCatalog, Packages, candidate, digest_of, locked, named, root
 
 from render.limits import Limits
 from render.packages import Package

@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from rig.catalogs import (
+from rig.builders.catalogs import (
     FakeCatalog,
     Packages,
     candidate,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 import pytest
-from rig.catalogs import named
+from rig.builders.catalogs import named
 
 from render.limits import LimitExceeded, Limits
 from render.references import Source

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from rig.catalogs import FakeCatalog, named, root, solve
+from rig.builders.catalogs import FakeCatalog, named, root, solve
 
 from render.packages import Kind
 from render.references import Source

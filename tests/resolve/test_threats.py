@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from rig.catalogs import FakeCatalog, Packages, named, root, solve, versions, written
+from rig.builders.catalogs import FakeCatalog, Packages, named, root, solve, versions, written
 
 from render.constraints import InvalidConstraint, parse_constraint
 from render.errors import RenderError

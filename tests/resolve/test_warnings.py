@@ -1,6 +1,6 @@
 """What a reviewer should know about an answer that holds."""
 
-from rig.catalogs import FakeCatalog, named, root, solve, written
+from rig.builders.catalogs import FakeCatalog, named, root, solve, written
 
 from render.packages import Kind
 from render.resolve.warnings import notes

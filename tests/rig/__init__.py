@@ -1,1 +1,1 @@
-"""Servers for tests: Debian's real registry, a small fake one, and a server that misbehaves on request."""
+"""What tests are built from: values in few words, servers, repositories, and clusters in memory and real ones."""

@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rig.server import Answer, Handler, Request
+from rig.registry.http_server import Answer, Handler, Request
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from rig.locks import deactivated, lock, package, replaced
+from rig.builders.locks import deactivated, lock, package, replaced
 
 from render import __version__
 from render.git.trailers import parse_trailers

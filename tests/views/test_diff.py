@@ -6,7 +6,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rig.locks import deactivated, digest, lock, package, provided, replaced, rich_lock, source
+from rig.builders.locks import deactivated, digest, lock, package, provided, replaced, rich_lock, source
 
 from render.lock.diff import ChangedPackage, DiffedPackage, LockDiff, diff_locks
 from render.lock.model import Lock, State

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from rig.packages import CONFIGURATION, CRD, PROVIDER, an_object, build_file, saved_image, tar_of
+from rig.builders.packages import CONFIGURATION, CRD, PROVIDER, an_object, build_file, saved_image, tar_of
 
 from render.app.package import inspect_path
 from render.limits import Limits

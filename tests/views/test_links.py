@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from rig.closures import digest_of_name, lock_of, named
-from rig.locks import lock, package, replaced
+from rig.builders.closures import digest_of_name, lock_of, named
+from rig.builders.locks import lock, package, replaced
 
 from render.constraints import parse_constraint
 from render.lock.model import Lock, LockedDependency

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rig.closures import digest_of_name, lock_of, named
-from rig.locks import deactivated, lock, package, replaced
+from rig.builders.closures import digest_of_name, lock_of, named
+from rig.builders.locks import deactivated, lock, package, replaced
 
 from render.constraints import parse_constraint
 from render.lock.model import Lock, State

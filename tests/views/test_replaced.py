@@ -1,7 +1,7 @@
 """What became of a source that others have taken the place of."""
 
-from rig.closures import named
-from rig.locks import deactivated, lock, package, provided, replaced
+from rig.builders.closures import named
+from rig.builders.locks import deactivated, lock, package, provided, replaced
 
 from render.lock.model import Lock
 from render.views.replaced import explain_replaced, format_succession, succession_document

@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from rig.locks import deactivated, digest, lock, package, provided, replaced, source
+from rig.builders.locks import deactivated, digest, lock, package, provided, replaced, source
 
 from render.lock.model import KeptPin, Lock, State
 from render.views.report import format_report, report_document

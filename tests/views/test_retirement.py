@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from rig.locks import lock, package, source
+from rig.builders.locks import lock, package, source
 
 from render.lifecycle.blockers import LockedFolder
 from render.lifecycle.retire import Retirement

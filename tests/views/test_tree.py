@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rig.closures import digest_of_name, lock_of, named, small_locks
-from rig.locks import deactivated, lock, package, provided, replaced, source
+from rig.builders.closures import digest_of_name, lock_of, named, small_locks
+from rig.builders.locks import deactivated, lock, package, provided, replaced, source
 
 from render.lock.model import Lock, State
 from render.views import tree

@@ -2,7 +2,7 @@
 
 import json
 
-from rig.locks import package
+from rig.builders.locks import package
 
 from render.lock.verify import Trouble, VerifyFinding
 from render.views.verification import findings_document, format_findings

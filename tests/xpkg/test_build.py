@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from rig.packages import (
+from rig.builders.packages import (
     COMPOSITION,
     CONFIGURATION,
     CRD,

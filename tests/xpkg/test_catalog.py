@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 
 import pytest
-from rig.images import CRD, META, REFERENCE, SOURCE, Shelf, package_layer, shelf_of
+from rig.builders.images import CRD, META, REFERENCE, SOURCE, Shelf, package_layer, shelf_of
 
 from render.limits import Limits
 from render.packages import Package, PackagedObject

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from rig.images import CRD, META
+from rig.builders.images import CRD, META
 
 from render.limits import LimitExceeded, Limits
 from render.packages import PackagedObject

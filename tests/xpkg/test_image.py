@@ -1,7 +1,7 @@
 """The platform, layer and file that Crossplane takes out of an image."""
 
 import pytest
-from rig.images import END, META, REFERENCE, Shelf, entry, gzipped, package_layer
+from rig.builders.images import END, META, REFERENCE, Shelf, entry, gzipped, package_layer
 
 from render.limits import LimitExceeded, Limits
 from render.references import Reference

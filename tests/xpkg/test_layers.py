@@ -9,7 +9,7 @@ import pytest
 from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
-from rig.images import END, entry, header, long_name, padded, pax
+from rig.builders.images import END, entry, header, long_name, padded, pax
 
 from render.errors import RenderError
 from render.limits import LimitExceeded, Limits

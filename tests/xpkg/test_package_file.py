@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rig.packages import CONFIGURATION, CRD, PROVIDER, XRD, build, build_file, saved_image, tar_of
+from rig.builders.packages import CONFIGURATION, CRD, PROVIDER, XRD, build, build_file, saved_image, tar_of
 
 from render.app.package import inspect_path
 from render.limits import LimitExceeded, Limits

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
-from rig.packages import CONFIGURATION, PROVIDER, build_file
+from rig.builders.packages import CONFIGURATION, PROVIDER, build_file
 
 from render.limits import LimitExceeded, Limits
 from render.references import Reference, Source

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from rig.locks import any_locks, lock, package
+from rig.builders.locks import any_locks, lock, package
 
 from render.limits import LimitExceeded, Limits
 from render.lock.format import format_lock

@@ -13,7 +13,7 @@ from rig.cluster.registry import Registry
 from rig.cluster.resolver import resolve_lock
 from rig.cluster.revisions import reconcile_revision
 from rig.cluster.state import ACTIVE, Entry, Installed, Key, ObjectKey, Revision, State
-from rig.cluster.syncing import Group, Identity, Manifest, apply, identify, is_applied, plan, prune
+from rig.cluster.sync import Group, Identity, Manifest, apply, identify, is_applied, plan, prune
 
 _MOST_ROUNDS = 100
 _MOST_ATTEMPTS = 5

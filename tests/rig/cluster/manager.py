@@ -3,7 +3,7 @@
 from render.errors import RenderError
 from render.names import revision_name
 from render.references import Digest
-from rig.cluster.naming import generation_revision_name
+from rig.cluster.names import generation_revision_name
 from rig.cluster.state import ACTIVE, INACTIVE, Installed, Revision, State
 
 

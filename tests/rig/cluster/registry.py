@@ -7,7 +7,7 @@ from typing import Any
 from render.packages import Package
 from render.references import Reference, Source, parse_reference, parse_source
 from render.resolve.model import Catalog
-from rig.rendering import rewrite_image
+from rig.builders.render_inputs import rewrite_image
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from render.packages import Dependency, Kind, Package
 from render.references import is_digest, parse_reference
 from render.versions import InvalidVersion, parse_version
 from rig.cluster.graph import BrokenLock, Graph, build_graph
-from rig.cluster.naming import lock_identity
+from rig.cluster.names import lock_identity
 from rig.cluster.objects import establish, release
 from rig.cluster.state import INACTIVE, Entry, Needed, Revision, State
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from rig.deploying import DEPLOY, read_one
+from rig.deploy.kustomize import DEPLOY, read_one
 from rig.live.client import Client, Refused
 from rig.live.kinds import ARGOCD, ARGOCD_CONFIG_MAPS, ARGOCD_SECRETS, CRDS, NAMESPACES, PROJECTS
 from rig.live.kube import Kube

@@ -4,12 +4,12 @@ import base64
 import subprocess
 from pathlib import Path
 
-from rig.dying import dying_with_us
 from rig.live.client import Client
 from rig.live.kinds import CROSSPLANE_ACCOUNTS, CROSSPLANE_SECRETS, CROSSPLANE_SYSTEM, NAMESPACES
 from rig.live.kube import Kube
 from rig.live.processes import Server, Servers
 from rig.live.waiting import wait_for
+from rig.processes import dying_with_us
 
 _CLIENT_SECRET = "crossplane-tls-client"
 _INIT_SECONDS = 120

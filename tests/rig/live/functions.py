@@ -13,10 +13,10 @@ from typing import Any, Self, TypeAlias
 
 import grpc
 
-from rig.live.beside import Beside
+from rig.argocd.protobuf import Message, decode, encode
+from rig.live.background import Beside
 from rig.live.client import Client, Object
 from rig.live.kinds import DEPLOYMENTS, Resource
-from rig.wire import Message, decode, encode
 
 _SERVICE = "apiextensions.fn.proto.v1.FunctionRunnerService"
 _LABEL = "pkg.crossplane.io/function"

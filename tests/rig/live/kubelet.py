@@ -3,7 +3,7 @@
 from types import TracebackType
 from typing import Self
 
-from rig.live.beside import Beside
+from rig.live.background import Beside
 from rig.live.client import Client, Object, Refused
 from rig.live.kinds import DEPLOYMENTS, Resource
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig import built
+from rig.live import go_builds
 from rig.live.application import describe_packages
 from rig.live.argocd import ArgoCD, install_argocd
 from rig.live.client import Client, Object
@@ -16,11 +16,11 @@ from rig.live.functions import Functions
 from rig.live.kinds import LOCKS, PACKAGES, REVISIONS
 from rig.live.kube import Keys, make_keys, start_garbage_collector, start_kube
 from rig.live.kubelet import Kubelet
+from rig.live.package_registry import PackageRegistry
 from rig.live.processes import Servers
-from rig.live.registry import PackageRegistry
 from rig.live.team import Team
 from rig.live.waiting import SECONDS, minding, wait_for
-from rig.registry import docker_registry
+from rig.registry.docker import docker_registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class LiveCluster:
 
 def prepare_platform(folder: Path) -> Platform:
     """Install Crossplane and Argo CD into an empty cluster, and keep its data for all that follow."""
-    programs = Programs(*map(built.build, (built.KUBERNETES, built.CROSSPLANE, built.ARGOCD)))
+    programs = Programs(*map(go_builds.build, (go_builds.KUBERNETES, go_builds.CROSSPLANE, go_builds.ARGOCD)))
     keys, data, first = make_keys(folder / "keys"), folder / "etcd", folder / "first"
     first.mkdir()
     servers = Servers(first / "logs")

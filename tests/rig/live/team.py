@@ -9,10 +9,10 @@ from pathlib import Path
 import yaml
 
 from render.app.scaffold import Choices, format_piece
+from rig.git.repositories import clone, git, new_repository, save
 from rig.live.application import Application
 from rig.live.client import Client
 from rig.live.kinds import APPLICATIONS
-from rig.repositories import clone, git, new_repository, save
 
 _XPLOCK = Path(sys.executable).with_name("xplock")
 _SECONDS = 120

@@ -1,0 +1,351 @@
+"""Every rule about names, moves and leaving keeps some damage from a cluster: without the rule, that damage is found."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import pytest
+from rig.builders.catalogs import FakeCatalog, Packages
+from rig.builders.lock_story import Story, move, wish
+from rig.builders.render_inputs import rewrite_image
+from rig.cluster.cluster import Cluster, NeverSettles
+
+import render.lifecycle.blockers
+import render.lifecycle.carry_over
+import render.lifecycle.names
+import render.lifecycle.ownership
+import render.lifecycle.retire
+import render.lifecycle.retire_checks
+import render.lifecycle.strategies
+import render.lifecycle.update
+import render.lifecycle.write
+import render.lock.parse
+import render.manifests.deactivation
+import render.manifests.objects
+from render.lean import replace
+from render.lifecycle.blockers import LockedFolder
+from render.lifecycle.retire import retire_packages
+from render.limits import Limits
+from render.lock.consistency import check_closure
+from render.lock.detaching import find_reasons
+from render.lock.format import format_lock
+from render.lock.parse import parse_lock
+from render.packages import Kind
+from render.references import Source
+from render.versions import parse_version
+
+Manifest: TypeAlias = Mapping[str, Any]
+# Locks a folder again and again; yields what is synced.
+Script: TypeAlias = Callable[[Story], Iterator[Sequence[Manifest]]]
+
+AWAY = "xpkg.example.com/acme"
+SEEDS = range(12)
+CRDS = ["CustomResourceDefinition as.acme.org"]
+PACKAGES: Packages = {
+    "old v1.0.0": {},
+    "old v1.1.0": {},
+    "new v1.0.0": {},
+    "new v2.0.0": {},
+    "user v1.0.0": {"old": "*"},
+    "user v1.1.0": {"old": "*"},
+    "next v1.0.0": {"new": "*"},
+    "top v1.0.0": {"next": "*"},
+    "flow v1.0.0": {"fn": "*"},
+    "work v1.0.0": {f"{AWAY}/fn": "*"},
+    "fn v1.0.0": {},
+    f"{AWAY}/fn v1.0.0": {},
+    f"{AWAY}/old v1.0.0": {},
+    "base v1.0.0": {},
+}
+KINDS = {
+    **dict.fromkeys(["old", "new", "base", f"{AWAY}/old"], Kind.PROVIDER),
+    "fn": Kind.FUNCTION,
+    f"{AWAY}/fn": Kind.FUNCTION,
+}
+CATALOG = FakeCatalog(PACKAGES, kinds=KINDS, objects=dict.fromkeys(["old", "new", f"{AWAY}/old"], CRDS))
+
+
+def damage(script: Script, crossplane: str = "v2.3.4", **options: bool) -> set[str]:
+    """Return what is wrong after any sync, in whatever order the controllers run."""
+    story = Story(CATALOG)
+    story.settings = replace(story.settings, crossplane_version=parse_version(crossplane))
+    commits = list(script(story))
+    clusters = [Cluster(CATALOG, crossplane=crossplane, seed=seed, **options) for seed in SEEDS]
+    return {found for cluster in clusters for objects in commits for found in _sync(cluster, objects)}
+
+
+def _sync(cluster: Cluster, objects: Sequence[Manifest]) -> Iterator[str]:
+    try:
+        cluster.sync(objects)
+    except NeverSettles:
+        yield "never in sync"
+    yield from _found(cluster, objects)
+
+
+def _found(cluster: Cluster, objects: Sequence[Manifest]) -> Iterator[str]:
+    off = {v["metadata"]["name"] for v in objects if v["spec"].get("revisionActivationPolicy") == "Manual"}
+    signs = {
+        "poisoned": cluster.duplicates(),
+        "came back": cluster.came_back(),
+        "left behind": cluster.left_behind(),
+        "unpinned": cluster.state.unpinned,
+        "deleted": cluster.state.deleted,
+        "unhealthy": cluster.unhealthy().keys() - off,
+    }
+    return (name for name, sign in signs.items() if sign)
+
+
+def retire(story: Story, *names: str) -> Sequence[Manifest]:
+    """Take packages one step further."""
+    folder = LockedFolder(".", story.current, story.settings.guard, story.settings.crossplane_version)
+    (retirement,) = retire_packages(names, [folder])
+    story.current = parse_lock(format_lock(retirement.lock), Limits(), place="crossplane.lock.yaml")
+    return story.rendered()
+
+
+def without_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Detach nothing, and do not look whether anything has to be."""
+    for module in (render.lifecycle.write, render.lifecycle.strategies):
+        monkeypatch.setattr(module, "find_reasons", lambda *_: {})
+
+
+def locks(*steps: tuple[tuple[Any, ...], Mapping[str, Any]]) -> Script:
+    """Lock some roots with some settings, and then others."""
+
+    def script(story: Story) -> Iterator[Sequence[Manifest]]:
+        for roots, settings in steps:
+            story.lock(*roots, **settings)
+            yield story.rendered()
+
+    return script
+
+
+# Names.
+
+NAMED = locks(((wish("old", name="my-old"), "user"), {}))
+
+
+@pytest.mark.parametrize("crossplane", ["v2.3.4", "v2.4.0"])
+def test_a_dependant_of_a_package_under_a_name_of_the_users_is_detached(
+    crossplane: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert damage(NAMED, crossplane) == set()
+
+    without_reasons(monkeypatch)
+
+    assert {"poisoned", "unhealthy"} <= damage(NAMED, crossplane)
+
+
+@pytest.mark.parametrize("crossplane", ["v2.3.4", "v2.4.0"])
+def test_a_dependency_has_the_name_that_crossplane_derives(
+    crossplane: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = locks((("user", "old v1.1.0"), {}))
+    assert damage(plain, crossplane) == set()
+
+    def another(source: Source) -> str:
+        return f"the-{source.name}"
+
+    for module in (render.lifecycle.write, render.lifecycle.names):
+        monkeypatch.setattr(module, "object_name", another)
+    without_reasons(monkeypatch)
+
+    assert {"poisoned", "unhealthy"} <= damage(plain, crossplane)
+
+
+def test_two_functions_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = locks((("flow", "work"), {}))
+    with pytest.raises(render.lifecycle.names.NameTaken):
+        damage(both)
+
+    monkeypatch.setattr(render.lifecycle.names, "_check_taken", lambda *_: None)
+    monkeypatch.setattr(render.lock.parse, "_find_namesakes", lambda *_: None)
+    monkeypatch.setattr(render.manifests.objects, "check_identities", lambda *_: None)
+
+    assert {"unhealthy", "never in sync"} <= damage(both)
+
+
+def test_who_depends_on_a_detached_package_is_detached(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = locks(((wish("new", name="my-new"), "top"), {}))
+    assert damage(chain) == set()
+
+    def only_own(*args: Any) -> dict[Source, tuple[str, ...]]:
+        found = find_reasons(*args)
+        return {source: why for source, why in found.items() if "which is detached" not in why[0]}
+
+    monkeypatch.setattr(render.lifecycle.write, "find_reasons", only_own)
+
+    assert "unhealthy" in damage(chain)
+
+
+# Handing over.
+
+DEACTIVATED = locks((("old",), {}), (("new",), {"moves": (move("old", "new"),)}))
+
+
+@pytest.mark.parametrize("crossplane", ["v2.3.4", "v2.4.0"])
+def test_the_package_that_makes_room_is_manual(crossplane: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert damage(DEACTIVATED, crossplane) == set()
+
+    switched_off = render.manifests.deactivation.render_deactivated
+
+    def automatic(*args: Any, **options: Any) -> list[dict[str, Any]]:
+        value, *revision = switched_off(*args, **options)
+        return [{**value, "spec": {**value["spec"], "revisionActivationPolicy": "Automatic"}}, *revision]
+
+    monkeypatch.setattr(render.manifests.deactivation, "render_deactivated", automatic)
+
+    assert damage(DEACTIVATED, crossplane) & {"unhealthy", "never in sync"}
+
+
+def test_up_to_v2_3_its_revision_is_switched_off_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(render.manifests.deactivation, "needs_inactive_revision", lambda _: False)
+
+    assert damage(DEACTIVATED, "v2.4.0") == set()
+    assert damage(DEACTIVATED, "v2.3.4") == {"unhealthy"}
+
+
+def test_nothing_is_taken_over_without_consent(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = locks((("old",), {}), (("new",), {}))
+    with pytest.raises(render.lifecycle.ownership.HandoverWithoutConsent):
+        damage(taken)
+
+    monkeypatch.setattr(render.lifecycle.update, "check_handovers", lambda *_, **__: [])
+
+    assert damage(taken) == {"unhealthy"}
+
+
+@pytest.mark.parametrize("crossplane", ["v2.3.4", "v2.4.0"])
+def test_an_object_is_repointed_only_to_a_source_that_derives_its_name(
+    crossplane: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repointed = locks((("old",), {}), (("new", "next"), {"moves": (move("old", "new", strategy="repoint"),)}))
+    with pytest.raises(render.lifecycle.strategies.ImpossibleMove):
+        damage(repointed, crossplane)
+
+    monkeypatch.setattr(render.lifecycle.strategies, "repoint_problems", lambda *_: iter(()))
+    without_reasons(monkeypatch)
+
+    assert {"poisoned", "unhealthy"} <= damage(repointed, crossplane)
+
+
+ALIASED = locks(
+    (("old v1.0.0", "user"), {}),
+    (("new", "user", "next"), {"moves": (move("old", "new", strategy="alias"),)}),
+)
+
+
+@pytest.mark.parametrize("crossplane", ["v2.3.4", "v2.4.0"])
+def test_a_dependant_of_the_source_behind_an_alias_is_detached(
+    crossplane: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert damage(ALIASED, crossplane) == set()
+
+    without_reasons(monkeypatch)
+
+    assert {"came back", "unhealthy"} <= damage(ALIASED, crossplane)
+
+
+def test_the_pin_of_an_alias_leads_to_the_new_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story(CATALOG)
+    *_, objects = ALIASED(story)
+    image = next(v["spec"]["package"] for v in objects if v["metadata"]["name"] == "acme-old")
+    assert image.endswith("/acme/old:v2.0.0")
+    assert rewrite_image([v for v in objects if v["kind"] == "ImageConfig"], image).startswith(
+        "xpkg.example.org/acme/new@"
+    )
+
+    monkeypatch.setattr(render.manifests.objects, "_render_pins", lambda *_: [])
+
+    # A tag that the old source never had.
+    assert {"unhealthy", "unpinned"} <= damage(ALIASED)
+
+
+@pytest.mark.parametrize("user", [(), ("user",)])
+def test_what_took_over_an_object_can_become_several_packages(user: tuple[str, ...]) -> None:
+    first, then = move("old", f"{AWAY}/old"), move(f"{AWAY}/old", "new", "base")
+    chain = locks(
+        (("old", *user), {}),
+        ((f"{AWAY}/old", *user), {"moves": (first,)}),
+        (("new", "base", *user), {"moves": (first, then)}),
+    )
+    story = Story(CATALOG)
+
+    commits = list(chain(story))
+
+    # Otherwise the lock is out of date as soon as it is written.
+    assert check_closure(story.current) == []
+    assert len(commits) == 3
+    assert damage(chain) == damage(chain, "v2.4.0") == set()
+
+
+# Leaving.
+
+
+def retired(story: Story) -> Iterator[Sequence[Manifest]]:
+    """Move a package away from a dependant that stays attached until then, and retire it."""
+    story.lock("old", "user")
+    yield story.rendered()
+    story.lock("new", "user", moves=(move("old", "new", strategy="deactivate"),))
+    yield story.rendered()
+    yield retire(story, "old")
+    yield retire(story, "old")
+
+
+def test_a_stale_entry_keeps_what_it_names_from_being_retired(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(render.lifecycle.retire_checks.StillNeeded):
+        damage(retired, "v2.3.4")
+
+    monkeypatch.setattr(render.lifecycle.blockers, "_stale", lambda _: iter(()))
+
+    assert damage(retired, "v2.3.4") == {"came back", "unhealthy"}
+
+
+def test_from_v2_4_on_there_is_no_stale_entry_and_nothing_comes_back() -> None:
+    assert damage(retired, "v2.4.0") == set()
+
+
+def leaving(story: Story) -> Iterator[Sequence[Manifest]]:
+    """Stop asking for a package with a dependency, and retire both at once."""
+    story.lock("user", "fn")
+    yield story.rendered()
+    story.lock("fn")
+    yield story.rendered()
+    for _ in range(3):
+        names = [name for name in ("user", "old") if name in {s.name for s in story.current.packages}]
+        yield retire(story, *names)
+
+
+def test_a_dependency_is_dropped_after_its_dependants(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert damage(leaving, slow_deletion=True) == {"deleted"}
+
+    monkeypatch.setattr(render.lifecycle.retire, "_find_going", lambda dropping, _: set(dropping))
+
+    assert "came back" in damage(leaving, slow_deletion=True)
+
+
+def test_what_is_dropped_before_a_cluster_has_taken_its_guard_off_is_left_behind() -> None:
+    def too_early(story: Story) -> Iterator[Sequence[Manifest]]:
+        story.lock("old", "fn")
+        yield story.rendered()
+        story.lock("fn")
+        yield story.rendered()
+        # Nothing is synced between the two steps.
+        retire(story, "old")
+        yield retire(story, "old")
+
+    assert "left behind" in damage(too_early)
+
+
+# Pins.
+
+UPGRADED = locks((("old v1.0.0",), {}), (("old v1.1.0",), {}))
+
+
+def test_the_pin_of_the_last_version_stays_while_a_cluster_may_run_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert damage(UPGRADED) == set()
+
+    monkeypatch.setattr(render.lifecycle.carry_over, "KEPT_VERSIONS", 0)
+
+    assert damage(UPGRADED) == {"unpinned"}

@@ -1,0 +1,1 @@
+"""Values, packages and folders for tests, in few words."""

@@ -1,0 +1,1 @@
+"""Commands of xplock, run in this process or in another one."""

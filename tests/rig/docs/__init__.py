@@ -1,0 +1,1 @@
+"""The examples and the README, ready to be run."""

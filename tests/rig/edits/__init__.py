@@ -1,0 +1,1 @@
+"""Random edits of a folder, and the checks that must hold after each of them."""

@@ -1,0 +1,1 @@
+"""Git repositories of every kind, and the real pre-commit."""
