@@ -17,7 +17,8 @@ from render.requests import Request, Root
 from render.resolve.conflict import NoSolution
 from render.resolve.model import Wanted
 from render.resolve.resolve import resolve
-from render.versions import highest_first, parse_candidate
+from render.semantic import order_candidates
+from render.versions import parse_candidate
 
 _NAMES = ("package", "provider", "configuration", "function")
 _ROOTS = (
@@ -135,7 +136,7 @@ class _Provider(resolvelib.AbstractProvider):  # type: ignore[type-arg]
             tags = self._catalog.tags(identifier)
         except NotFound:
             return []
-        versions = highest_first(version for tag in tags if (version := parse_candidate(tag)))
+        versions = reversed(order_candidates(tags))
         return [
             (identifier, version.text)
             for version in versions

@@ -1,17 +1,12 @@
 """Versions: semver tags, read as loosely as Crossplane reads them, their text kept as written."""
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
-from operator import attrgetter
 
 from render.errors import InvalidInput
-from render.lean import TYPE_CHECKING, TypeAlias, dataclass, field
+from render.lean import TypeAlias, dataclass, field
 from render.limits import Limits, format_amount, setting
 from render.texts import visible
-
-if TYPE_CHECKING:
-    import semver
 
 # Major, minor, patch, whether it is a release, and the identifiers of the prerelease.
 Precedence: TypeAlias = tuple[int, int, int, bool, tuple[tuple[int, str], ...]]
@@ -27,7 +22,7 @@ _DEFAULTS = Limits()
 
 
 class InvalidVersion(InvalidInput):
-    """A text that is no version, not even when read loosely."""
+    """A text that is not a version, not even when read loosely."""
 
     def __init__(self, text: str, why: str, *, next: str = "write it like v1.2.3 or v1.2.3-rc.1") -> None:
         super().__init__(f"'{visible(text, limit=100)}' is not a version", why=why, next=next)
@@ -65,16 +60,6 @@ class Version:
         """Whether all three parts are written, each without leading zeros."""
         parts = self.text.removeprefix("v").partition("+")[0].partition("-")[0]
         return parts == "{}.{}.{}".format(*self.precedence)
-
-    @property
-    def parsed(self) -> "semver.Version":
-        """The same for the semver package."""
-        # It takes a while to import, and comparing versions does without it.
-        import semver
-
-        _, _, metadata = self.text.partition("+")
-        _, _, prerelease = self.text.partition("+")[0].partition("-")
-        return semver.Version(*self.precedence[:3], prerelease or None, metadata or None)
 
     def __str__(self) -> str:
         return self.text
@@ -114,17 +99,12 @@ def _parse(text: str) -> Version:
 
 
 def parse_candidate(tag: str, *, limits: Limits = _DEFAULTS) -> Version | None:
-    """Parse a tag that Crossplane would consider for installing; of any other tag return None."""
+    """Parse a tag that is a strict semantic version; return None for any other tag."""
     try:
         version = parse_version(tag, limits=limits)
     except InvalidVersion:
         return None
     return version if version.is_complete else None
-
-
-def highest_first(versions: Iterable[Version]) -> list[Version]:
-    """Sort from the highest precedence to the lowest; of a tie, the spelling with a leading v first."""
-    return sorted(versions, key=attrgetter("rank"), reverse=True)
 
 
 def _part(text: str, digits: str | None) -> int:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from render.constraints import ANY, InvalidConstraint, parse_constraint
 from render.limits import Limits
-from render.versions import highest_first, parse_candidate, parse_version
+from render.semantic import order_candidates
+from render.versions import parse_version
 
 _DATA = Path(__file__).parent / "data"
 _DIGEST = "sha256:" + "0123456789abcdef" * 4
@@ -135,7 +136,7 @@ def test_the_highest_candidate_that_a_constraint_accepts_is_chosen(
     constraint: str, tags: str, chosen: str | None
 ) -> None:
     accepts = parse_constraint(constraint).accepts
-    candidates = highest_first(filter(None, map(parse_candidate, tags.split())))
+    candidates = reversed(order_candidates(tags.split()))
 
     accepted = [version.text for version in candidates if accepts(version)]
 

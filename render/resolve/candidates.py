@@ -1,4 +1,4 @@
-"""Which versions of a source there are to choose from, and sets of them."""
+"""The candidates of a source, and sets of them."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from render.references import Digest
 from render.requests import Request
 from render.resolve.model import Candidate
+from render.semantic import order_candidates
 from render.versions import parse_candidate
 
 # Sets of candidates are whole numbers used as bit sets: bit 0 stands for "not installed", bit 1 for the first
@@ -20,9 +21,9 @@ class Universe:
     """All candidates of one source, lowest first."""
 
     candidates: tuple[Candidate, ...]
-    # Why there is none, if the source cannot be used at all.
+    # Why there are none, if the source cannot be used at all.
     problem: str = ""
-    # The folder that provides it, where there is nothing to choose.
+    # The folder that provides the package, if one does: then there is nothing to choose.
     provider: str = ""
     _known: dict[Request, Bits] = field(default_factory=dict, compare=False, repr=False)
 
@@ -48,10 +49,10 @@ class Universe:
         return [self.candidates[i] for i in reversed(range(len(self.candidates))) if bits & bit(i)]
 
     def index(self, candidate: Candidate, allowed: Bits) -> int | None:
-        """Return where a candidate of an earlier run stands now, if it is among the allowed ones."""
+        """Return the index of a candidate of an earlier run, if it is among the allowed ones."""
         there = [(i, here) for i, here in enumerate(self.candidates) if allowed & bit(i)]
         same = [i for i, here in there if here == candidate]
-        # What was locked by its digest may be had by its tag now.
+        # A candidate that was locked by digest may have a tag now.
         tagged = [i for i, here in there if here.tag is not None and here.tag == candidate.tag]
         return next(iter([*same, *tagged]), None)
 
@@ -67,12 +68,11 @@ def highest(bits: Bits) -> int:
 
 
 def make_universe(tags: Iterable[str], exact: Iterable[Request], carriers: Mapping[Digest, str]) -> Universe:
-    """Return the candidates among tags, and whatever else was asked for by its exact name.
+    """Return the candidates among tags, and those that were asked for by their exact tag or digest.
 
-    `carriers` tells the tag that carries a digest, where that is known.
+    `carriers` has the tag that carries a digest, where it is known.
     """
-    versions = [version for tag in tags if (version := parse_candidate(tag))]
-    candidates = [Candidate(version.text, version) for version in sorted(versions, key=lambda v: v.rank)]
+    candidates = [Candidate(version.text, version) for version in order_candidates(tags)]
     known = {candidate.tag for candidate in candidates}
     names = {(r.tag or (carriers.get(r.digest) if r.digest else None), r.digest) for r in exact}
     named = [
@@ -80,5 +80,5 @@ def make_universe(tags: Iterable[str], exact: Iterable[Request], carriers: Mappi
         for tag, digest in sorted(names, key=str)
         if digest is not None or tag not in known
     ]
-    # These come first, as the lowest: they are taken only where they are asked for.
+    # These come first, as the lowest: the solver takes them only where they are asked for.
     return Universe((*named, *candidates))

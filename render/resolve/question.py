@@ -12,7 +12,8 @@ from render.resolve.edges import dependency_edges
 from render.resolve.model import Bound, Candidate, Chosen, Edge, Resolution, Wanted
 from render.resolve.prefetch import Fetcher
 from render.resolve.solver import USER, Fact, Incompatibility
-from render.versions import highest_first, parse_candidate
+from render.semantic import order_candidates
+from render.versions import parse_candidate
 
 
 class NewCandidates(Exception):
@@ -197,9 +198,8 @@ class Question:
             return told
         # Somebody wants a digest and somebody else a tag or a range: then it matters which version the digest is.
         # A release is looked at last, as the better name; signatures and the like are tags too, and no packages.
-        ranked = highest_first(version for tag in tags if (version := parse_candidate(tag)))
         ranged = any(not request.exact for request in self._requests[source])
-        versions = [version.text for version in reversed(ranked)] if ranged else []
+        versions = [version.text for version in order_candidates(tags)] if ranged else []
         named = sorted({request.tag for request in exact if request.tag and not request.digest} - {*versions})
         return {**self._fetcher.digests(source, (*named, *versions)), **told}
 

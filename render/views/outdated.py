@@ -10,8 +10,9 @@ from render.lock.stale_entries import stale_bounds
 from render.references import Source
 from render.requests import Request
 from render.resolve.model import Bound, Candidate
+from render.semantic import order_candidates
 from render.texts import first_names, visible
-from render.versions import Version, parse_candidate
+from render.versions import Version
 from render.views.labels import format_locked
 from render.views.links import Closure, Link, read_closure, root_request
 
@@ -97,9 +98,7 @@ def find_standings(
 ) -> list[Standing]:
     """Compare every package that somebody wants with the tags of its source; what is leaving stays as it is."""
     asking = _Asking(read_closure(lock), {bound.edge.source: bound for bound in stale_bounds(lock)})
-    known = {
-        source: [v for tag in of_source if (v := parse_candidate(tag))] for source, of_source in tags.items()
-    }
+    known = {source: order_candidates(of_source) for source, of_source in tags.items()}
     packages = wanted_packages(lock)
     wanted = {p.source: _wanted(asking, p, known[p.source]) for p in packages}
     majors = {p.source: _family_majors(asking, p, wanted) if follow_families else {} for p in packages}

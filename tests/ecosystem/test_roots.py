@@ -28,8 +28,9 @@ from render.moves import Move
 from render.references import Source, parse_source
 from render.requests import Request, Root
 from render.resolve.conflict import MissingPackage, NoSolution
+from render.semantic import order_candidates
 from render.settings import Settings
-from render.versions import highest_first, parse_candidate
+from render.versions import parse_candidate
 
 LIMITS = Limits()
 
@@ -78,7 +79,7 @@ TOGETHER = (
 @cache
 def newest(root: str) -> Root:
     tags = [version.tag for version in read_ecosystem().by_source()[root]]
-    highest = highest_first(version for tag in tags if (version := parse_candidate(tag)))[0]
+    highest = order_candidates(tags)[-1]
     return Root(serving_source(root), Request(tag=highest.text), f"{root.rpartition('/')[2]}.yaml")
 
 
@@ -133,7 +134,7 @@ def _is_member(package: LockedPackage, family: Source) -> bool:
 def _major(tag: str) -> int:
     version = parse_candidate(tag)
     assert version
-    return version.parsed.major
+    return version.major
 
 
 @pytest.mark.parametrize("root", NO_KNOWN_VERSION)

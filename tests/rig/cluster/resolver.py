@@ -5,7 +5,7 @@ from render.errors import RenderError
 from render.names import object_name
 from render.packages import Kind
 from render.references import PartialSource, Source, is_admitted, is_digest, parse_dependency_source
-from render.versions import highest_first, parse_candidate
+from render.semantic import order_candidates
 from rig.cluster.graph import BrokenLock, build_graph
 from rig.cluster.state import Needed, State
 
@@ -54,9 +54,8 @@ def _install(state: State, needed: Needed, source: Source) -> str | None:
 def _highest(state: State, needed: Needed, source: Source) -> str | None:
     constraint = parse_constraint(needed.constraints)
     tags = state.registry.tags(source, state.image_configs.values())
-    versions = [version for tag in tags if (version := parse_candidate(tag))]
-    fitting = [version for version in highest_first(versions) if constraint.accepts(version)]
-    return f":{fitting[0]}" if fitting else None
+    fitting = [version for version in order_candidates(tags) if constraint.accepts(version)]
+    return f":{fitting[-1]}" if fitting else None
 
 
 def _real_kind(state: State, reference: str) -> Kind:

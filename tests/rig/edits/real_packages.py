@@ -10,7 +10,8 @@ from functools import cache
 
 from render.constraints import parse_constraint
 from render.packages import Dependency, Kind
-from render.versions import highest_first, parse_candidate
+from render.semantic import order_candidates
+from render.versions import parse_candidate
 from rig.builders.catalogs import FakeCatalog, written
 from rig.builders.ecosystem import PackageVersion, read_ecosystem, serving_source
 
@@ -132,8 +133,8 @@ def _with_needed(
 
 
 def _newest(versions: Iterable[PackageVersion]) -> list[PackageVersion]:
-    ranked = {version: one for one in versions if (version := parse_candidate(one.tag))}
-    return [ranked[version] for version in highest_first(ranked)]
+    by_tag = {version.tag: version for version in versions}
+    return [by_tag[candidate.text] for candidate in reversed(order_candidates(by_tag))]
 
 
 def _accepts(entry: Mapping[str, str], version: PackageVersion) -> bool:
