@@ -129,7 +129,7 @@ def test_nobody_reads_the_file_before_a_suggestion_is_made() -> None:
     script = (
         "import sys; opened = []; "
         "sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == 'open' else None); "
-        "import render.pipeline; from render.resolve.known_moves import known_direction; "
+        "import render.lifecycle.update; from render.resolve.suggestions import known_direction; "
         "from render.references import parse_source; count = lambda: sum('known_moves.json' in o for o in opened); "
         "print(count()); known_direction(parse_source('a.b/c'), parse_source('a.b/d')); print(count())"
     )
