@@ -1,44 +1,51 @@
-# Two commands for a fresh machine: `make demo` and `make test`. Both make .venv by themselves.
+# Two commands for a fresh machine: `make demo` and `make test`. Both create .venv. `make quick` is for the desk.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# For what is done before there is a .venv.
+# For steps before there is a .venv.
 FIRST_PYTHON = $(or $(wildcard $(BIN)/python),$(PYTHON))
 IS_NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	{ echo "xplock needs Python 3.11 or newer; name one: make PYTHON=python3.12 ..."; exit 1; }
-# Programs that the tests run; where the Debian package has another name, it stands behind the colon.
+# Programs that the tests run, as program:Debian package where the names differ.
 TOOLS := docker-registry git kubectl:kubernetes-client lua5.1 openssl skopeo
 # And those that only the end-to-end tests run.
 E2E_TOOLS := etcd:etcd-server redis-server
-# All of those tests, or with SHORT=1 the ones that tell most in a few minutes; the longest first. Whoever gets a file
-# with a single test is given the next file as well, and that would wait for it: environment is done in a moment.
+# All of those tests, or with SHORT=1 the ones that show most in a few minutes; the longest first. pytest-xdist gives a
+# worker the next file in advance when a file has a single test, and that file would wait: environment is short.
 E2E := $(patsubst %,tests/e2e/test_%.py,soak moves sync environment)
 E2E += $(filter-out $(E2E),$(sort $(wildcard tests/e2e/test_*.py)))
 ifeq ($(SHORT),1)
 E2E := $(patsubst %,tests/e2e/test_%.py,moves sync closure cmp_server repo_server repo_server_errors moved_tag)
 endif
+PARALLEL := --numprocesses auto --dist loadfile
 
-.PHONY: demo test e2e soak examples bench bench-cluster servers go tools clean
+.PHONY: demo quick test style e2e soak examples bench bench-cluster servers go tools clean
 
-demo: $(VENV)/ready ## Build the example packages, lock and render a project, and let a package move.
+demo: $(VENV)/runtime ## Build the example packages, lock and render a project, and move a package.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
-test: $(VENV)/ready tools ## Everything that has to hold: style, types, tests with a real registry.
+quick: style ## Style, types, contracts and the fast tests: a minute at the desk.
+	$(BIN)/pytest $(PARALLEL) -m 'not property and not slow'
+
+test: style tools ## Everything that has to hold. CI=true tries all examples of the property tests, not a part of them.
+	$(BIN)/pytest $(PARALLEL)
+
+style: $(VENV)/ready
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest --numprocesses auto --dist loadfile
+	$(BIN)/lint-imports --no-logo
 
-# Most of the time these tests wait for servers, so there are more of them at once than cores.
-e2e: servers ## The same with real servers, which are built the first time: needs Go.
+# These tests mostly wait for servers, so more of them run at once than there are cores.
+e2e: servers ## The tests with real servers, which are built the first time: needs Go.
 	$(BIN)/pytest $(E2E) --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
-soak: servers ## Two hundred random edits of a folder, others every time, each locked, pushed, synced and looked at.
+soak: servers ## 200 random edits of a folder, different ones each time; each is locked, pushed, synced and checked.
 	@seed=$${XPLOCK_SOAK_SEED:-$$($(BIN)/python -c 'import secrets; print(secrets.randbelow(10**6))')}; \
-	echo "the same edits once more: XPLOCK_SOAK_SEED=$$seed make soak"; \
+	echo "to repeat these edits: XPLOCK_SOAK_SEED=$$seed make soak"; \
 	XPLOCK_SOAK_SEED=$$seed XPLOCK_SOAK_EDITS=$${XPLOCK_SOAK_EDITS:-200} $(BIN)/pytest -s tests/e2e/test_soak.py
 
-examples: $(VENV)/ready ## Write what is expected of the examples anew; whoever does so reads the diff.
+examples: $(VENV)/ready ## Write the expected output of the examples again; then read the diff.
 	XPLOCK_CACHE_DIR= PYTHONPATH=tests $(BIN)/python -m rig.docs.examples
 	XPLOCK_CACHE_DIR= PYTHONPATH=tests $(BIN)/python -m rig.docs.move_examples
 	@echo "now read the diff: git diff examples"
@@ -52,7 +59,7 @@ bench: $(VENV)/ready ## Measurements, as ratios within one run.
 	$(BIN)/python -m bench.plugin
 	$(BIN)/python -m bench.check
 
-bench-cluster: servers ## How soon a closure runs, beside Crossplane alone; and the plugin in Argo CD's cmp-server.
+bench-cluster: servers ## How long a closure takes to run, beside Crossplane alone; and the plugin in Argo CD's cmp-server.
 	$(BIN)/python -m bench.cluster
 	$(BIN)/python -m bench.cmp
 
@@ -65,14 +72,20 @@ go:
 	@$(FIRST_PYTHON) $(IS_NEW_ENOUGH)
 	@PYTHONPATH=tests $(FIRST_PYTHON) -m rig.live.go_builds --check
 
-$(VENV)/ready: pyproject.toml
+# What xplock itself needs, and nothing for tests.
+$(VENV)/runtime: pyproject.toml
 	@$(PYTHON) $(IS_NEW_ENOUGH)
 	@$(PYTHON) -m venv $(VENV) || { echo "install the Debian package python3-venv"; exit 1; }
-	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --editable '.[zstd]' --group dev
+	$(BIN)/pip install --quiet --editable '.[zstd]'
 	@touch $@
 
-# As in the image of a container: servers are installed, and not started.
+# An older pip does not know --group.
+$(VENV)/ready: $(VENV)/runtime
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --group dev
+	@touch $@
+
+# As in a container image: servers are installed but not started.
 tools:
 	@missing=; for tool in $(TOOLS); do command -v $${tool%:*} >/dev/null || missing="$$missing $${tool#*:}"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \

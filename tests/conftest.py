@@ -1,17 +1,29 @@
-"""What every test gets: registries to talk to, a secret to look for, and nobody's own settings."""
+"""What all tests share: registries, a secret to search for, empty user settings, and the marker of property tests."""
 
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import is_hypothesis_test, settings
 from rig.argocd.plugin_calls import Fleet, new_fleet
 from rig.builders.projects import World, small_world
 from rig.docs.examples import copy_examples
 from rig.docs.readme import Machine, new_machine
 from rig.environment import hidden_settings
+from rig.properties import examples as tried_examples
 from rig.registry.docker import RunningRegistry, docker_registry
 from rig.registry.http_server import Certificate, make_certificate
+
+settings.register_profile("xplock", tried_examples(100))
+settings.load_profile("xplock")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test that hypothesis gives examples to, so that `-m 'not property'` leaves it out."""
+    for item in items:
+        if is_hypothesis_test(getattr(item, "function", None)):
+            item.add_marker("property")
 
 
 @pytest.fixture(autouse=True)

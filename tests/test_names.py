@@ -1,7 +1,7 @@
 """Names come out exactly as Crossplane makes them."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from render.names import dns_label, friendly_id, object_name, revision_name
@@ -33,7 +33,6 @@ def test_a_label_keeps_letters_digits_and_inner_dashes(text: str, label: str) ->
     assert dns_label(text) == label
 
 
-@settings(deadline=None)
 @given(st.text(max_size=100))
 def test_a_label_is_always_empty_or_a_dns_label(text: str) -> None:
     label = dns_label(text)
@@ -43,7 +42,6 @@ def test_a_label_is_always_empty_or_a_dns_label(text: str) -> None:
     assert label == label.strip("-")
 
 
-@settings(deadline=None)
 @given(st.from_regex(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", fullmatch=True))
 def test_a_dns_label_stays_as_it_is(label: str) -> None:
     assert dns_label(label) == label

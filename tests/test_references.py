@@ -1,7 +1,7 @@
 """References are read by one strict grammar, and compared as Crossplane compares them."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from render.errors import InvalidInput
@@ -299,7 +299,6 @@ def test_a_tag_is_a_short_word(text: str, fits: bool) -> None:
     assert is_tag(text) is fits
 
 
-@settings(deadline=None)
 @given(sources)
 def test_a_source_reads_back_from_its_text(text: str) -> None:
     source = parse_source(text)
@@ -308,7 +307,6 @@ def test_a_source_reads_back_from_its_text(text: str) -> None:
     assert parse_dependency_source(str(source)) == source
 
 
-@settings(deadline=None)
 @given(repositories.filter(lambda path: "." not in path.partition("/")[0]))
 def test_a_partial_source_reads_back_from_its_text(text: str) -> None:
     partial = parse_dependency_source(text)
@@ -316,7 +314,6 @@ def test_a_partial_source_reads_back_from_its_text(text: str) -> None:
     assert parse_dependency_source(str(partial)) == partial
 
 
-@settings(deadline=None)
 @given(sources, st.none() | tags, st.none() | digests)
 def test_a_reference_reads_back_from_its_text(text: str, tag: str | None, digest: str | None) -> None:
     reference = Reference(parse_source(text), tag, parse_digest(digest) if digest else None)
@@ -328,7 +325,6 @@ def test_a_reference_reads_back_from_its_text(text: str, tag: str | None, digest
         assert parse_reference(str(reference)) == reference
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
     for parse in (parse_reference, parse_source, parse_dependency_source):

@@ -74,7 +74,7 @@ def cloned(_: Path, folder: Path, machine: Machine) -> Path:
     clone = copy_clone(folder / "xplock")
     (clone / ".venv").mkdir()
     (clone / ".venv/bin").symlink_to(machine.folder / "venv/bin")
-    (clone / ".venv/ready").touch()
+    (clone / ".venv/runtime").touch()
     return clone
 
 

@@ -15,6 +15,8 @@ from render.errors import RenderError
 from render.lock.model import Lock
 from render.moves import Strategy
 
+pytestmark = pytest.mark.property
+
 CATALOG = offer_catalog(read_offer())
 CROSSPLANE = "v2.3.4"
 EDITS = 30

@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rig.builders.locks import digest, lock, package, source
+from rig.properties import examples
 
 from render.errors import Unsatisfiable
 from render.limits import Limits
@@ -242,7 +243,7 @@ _locks = st.dictionaries(_names, _versions, max_size=8).map(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(base=_locks, ours=_locks, theirs=_locks, style=st.sampled_from(STYLES))
 def test_whatever_two_branches_do_no_package_of_either_is_lost(
     tmp_path_factory: pytest.TempPathFactory, base: Lock, ours: Lock, theirs: Lock, style: list[str]

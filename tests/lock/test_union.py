@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rig.builders.locks import any_locks, deactivated, digest, lock, package, provided, replaced, source
+from rig.properties import examples
 
 from render.errors import RenderError
 from render.limits import Limits
@@ -410,7 +411,7 @@ def known(made: Iterable[LockedPackage | Provided]) -> set[tuple[str, str]]:
     return {(item.kind, item.object_name) for item in made}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(two_sides())
 def test_whatever_two_branches_did_no_object_and_no_pin_of_either_is_lost(sides: tuple[Lock, Lock]) -> None:
     try:

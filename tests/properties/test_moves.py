@@ -8,13 +8,16 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from rig.cluster.cluster import Cluster
 from rig.edits.folders import EDITS, Life, ask, make_world, switch_guard
 from rig.edits.invariants import Watch
+from rig.properties import examples
 
 from render.moves import Strategy
+
+pytestmark = pytest.mark.property
 
 BOTH = pytest.mark.parametrize("crossplane", ["v2.3.4", "v2.4.0"])
 STRATEGIES = frozenset(map(str, Strategy))
@@ -62,7 +65,7 @@ def strategies(life: Life) -> Counter[str]:
 
 
 @BOTH
-@settings(max_examples=120, deadline=None, derandomize=True)
+@examples(120, derandomize=True)
 @given(st.integers(0, 2**32), st.booleans())
 def test_packages_move_and_leave_without_any_damage(crossplane: str, seed: int, keeps_fields: bool) -> None:
     happened = live(
@@ -74,14 +77,14 @@ def test_packages_move_and_leave_without_any_damage(crossplane: str, seed: int, 
 
 
 @BOTH
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60, derandomize=True)
 @given(st.integers(0, 2**32))
 def test_a_cluster_may_miss_some_of_the_locks(crossplane: str, seed: int) -> None:
     live(random.Random(seed), crossplane, steps=9, seed=seed, lazy=True, slow_deletion=True)
 
 
 @BOTH
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60, derandomize=True)
 @given(st.integers(0, 2**32))
 def test_without_guards_what_was_switched_off_stays_all_the_same(crossplane: str, seed: int) -> None:
     live(random.Random(seed), crossplane, steps=9, seed=seed, guard=True)

@@ -13,12 +13,13 @@ from typing import Any, TypeAlias
 
 import pytest
 import yaml
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from rig.builders.catalogs import FakeCatalog, digest_of, named, root, short, written
 from rig.builders.lock_story import Story
 from rig.cluster.cluster import Cluster
 from rig.cluster.crds import problems_of
+from rig.properties import examples
 
 from render.errors import RenderError
 from render.inputs.projects import Inputs
@@ -36,6 +37,8 @@ from render.references import PartialSource, Reference, Source, parse_reference
 from render.requests import Root
 from render.versions import parse_version
 from render.yaml.documents import file_rules, parse_documents
+
+pytestmark = pytest.mark.property
 
 Manifest: TypeAlias = Mapping[str, Any]
 
@@ -189,11 +192,7 @@ def pairs(history: History) -> Iterator[tuple[Step, Step]]:
     return zip(history.steps, history.steps[1:], strict=False)
 
 
-def bounded(examples: int) -> settings:
-    return settings(max_examples=examples, deadline=None, derandomize=True)
-
-
-@bounded(60)
+@examples(60, derandomize=True)
 @given(histories())
 def test_who_depends_on_a_detached_package_is_detached(history: History) -> None:
     for step in history.steps:
@@ -210,7 +209,7 @@ def test_who_depends_on_a_detached_package_is_detached(history: History) -> None
                 assert needed["metadata"]["name"] == str(dependency.source.repository).replace("/", "-")
 
 
-@bounded(60)
+@examples(60, derandomize=True)
 @given(histories())
 def test_a_source_has_one_object_whose_name_never_changes(history: History) -> None:
     known: dict[Source, tuple[str, str]] = {}
@@ -226,7 +225,7 @@ def test_a_source_has_one_object_whose_name_never_changes(history: History) -> N
         assert known.keys() == packages.keys()
 
 
-@bounded(60)
+@examples(60, derandomize=True)
 @given(histories())
 def test_no_manifest_loses_a_field(history: History) -> None:
     for before, after in pairs(history):
@@ -261,7 +260,7 @@ def upgrades(draw: st.DrawFn) -> History:
     return History(catalog, steps, steady=True)
 
 
-@bounded(60)
+@examples(60, derandomize=True)
 @given(st.one_of(histories(), upgrades()))
 def test_pins_have_names_of_their_own_and_stay_for_three_versions(history: History) -> None:
     names: dict[str, str] = {}
@@ -283,7 +282,7 @@ def test_pins_have_names_of_their_own_and_stay_for_three_versions(history: Histo
                 assert step.pins()[f"{source}:{kept}"] == f"{source}@{digest}"
 
 
-@bounded(40)
+@examples(40, derandomize=True)
 @given(histories())
 def test_the_text_holds_exactly_what_was_meant_and_the_api_server_takes_it(history: History) -> None:
     for step in history.steps:
@@ -298,7 +297,7 @@ def _forbidden(*_: object, **__: object) -> Any:
     raise AssertionError("rendering is a function of the folder alone")
 
 
-@bounded(40)
+@examples(40, derandomize=True)
 @given(histories())
 def test_rendering_again_gives_the_same_bytes_without_network_programs_or_clock(history: History) -> None:
     for step in history.steps:
@@ -324,7 +323,7 @@ _OUTSIDE: Sequence[tuple[Any, str]] = (
 
 
 @pytest.mark.parametrize("crossplane", ["v2.3.4", "v2.4.0"])
-@bounded(60)
+@examples(60, derandomize=True)
 @given(st.data(), st.integers(0, 2**32), st.booleans())
 def test_every_sync_ends_with_exactly_what_was_rendered(
     crossplane: str, data: st.DataObject, seed: int, keeps_fields: bool

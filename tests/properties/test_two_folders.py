@@ -18,6 +18,8 @@ from render.manifests.identity import identify
 from render.moves import Move
 from render.packages import Kind
 
+pytestmark = pytest.mark.property
+
 CRD = ["CustomResourceDefinition buckets.cloud.example.org"]
 CATALOG = FakeCatalog(
     {

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rig.builders.catalogs import FakeCatalog, digest_of, named, root, short, solve
+from rig.properties import examples
 
 from render.lifecycle.names import NameChanged
 from render.lifecycle.preferences import Upgrade, kept_candidates, pinned_digests
@@ -24,6 +25,8 @@ from render.requests import Root
 from render.resolve.conflict import NoSolution
 from render.resolve.model import Resolution, Wanted
 from render.resolve.resolve import resolve
+
+pytestmark = pytest.mark.property
 
 NAMES = ("a", "b", "c", "d", "e")
 VERSIONS = ("v1.0.0", "v1.1.0", "v2.0.0")
@@ -140,7 +143,7 @@ def tags(resolution: Resolution) -> dict[str, str]:
     return {short(source): DIGESTS[chosen.package.digest] for source, chosen in resolution.packages.items()}
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(cases())
 def test_an_answer_is_found_exactly_where_there_is_one(case: Case) -> None:
     possible = next(case.answers(), None)
@@ -161,7 +164,7 @@ def test_an_answer_is_found_exactly_where_there_is_one(case: Case) -> None:
         )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(cases(), st.randoms())
 def test_the_order_of_anything_does_not_matter(case: Case, chance: random.Random) -> None:
     def outcome(*, shuffle: int, roots: Sequence[Root]) -> object:
@@ -176,7 +179,7 @@ def test_the_order_of_anything_does_not_matter(case: Case, chance: random.Random
     assert outcome(shuffle=1, roots=case.roots()) == outcome(shuffle=2, roots=shuffled)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(cases())
 def test_every_suggested_edit_helps(case: Case) -> None:
     try:
@@ -221,7 +224,7 @@ def _is_nameless(before: Lock, after: Lock) -> bool:
     )
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(cases(runs=3))
 def test_pins_that_still_fit_stay(case: Case) -> None:
     current = Lock()
@@ -240,7 +243,7 @@ def test_pins_that_still_fit_stay(case: Case) -> None:
         current = after
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(cases(runs=3), st.lists(st.sampled_from(["", "", "mine", "other"]), min_size=9, max_size=9))
 def test_no_edit_changes_the_name_of_an_object(case: Case, given_names: list[str]) -> None:
     names = iter(given_names)

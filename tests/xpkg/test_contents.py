@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from rig.builders.images import CRD, META
+from rig.properties import examples
 
 from render.limits import LimitExceeded, Limits
 from render.packages import PackagedObject
@@ -432,7 +433,7 @@ class TestIdentity:
         assert identity(text) in (found, None)
         assert not is_glanced(text)
 
-    @settings(max_examples=1000, deadline=None)
+    @examples(1000)
     @given(documents() | proper_documents())
     @example(ATTACKS["a second name behind a fake end"])
     @example(ATTACKS["a quote that seems to close"])
@@ -445,7 +446,7 @@ class TestIdentity:
         if expected is not None or not is_glanced(text):
             assert found == expected
 
-    @settings(max_examples=300, deadline=None)
+    @examples(300)
     @given(
         st.dictionaries(
             st.sampled_from(["apiVersion", "kind", "spec", "status"]),

@@ -6,7 +6,7 @@ import json
 import tarfile
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from render.limits import MIB, Limits
@@ -16,7 +16,6 @@ from render.xpkg.packing import compress, pack_extensions, pack_image, pack_tar
 LAYERS = [("base", "package.yaml", b"kind: Provider\n"), ("upbound", ".up/examples.yaml", b"kind: Nop\n")]
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200) | st.integers(0, 3 * 0xFFFF).map(bytes))
 def test_what_is_compressed_unpacks_to_the_same(data: bytes) -> None:
     assert gzip.decompress(compress(data)) == data

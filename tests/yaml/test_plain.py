@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rig.builders.locks import any_locks, lock, package
+from rig.properties import examples
 
 from render.limits import LimitExceeded, Limits
 from render.lock.format import format_lock
@@ -242,7 +243,7 @@ _PIECES = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.lists(_PIECES, max_size=30).map("".join), st.integers(1, 6), st.integers(1, 60))
 @example("<<:: ", 5, 60)
 @example("a:\n- |\n \nb: c\n", 5, 60)
@@ -262,7 +263,7 @@ _SEEDS = [
 ]
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.integers(0, 2**32), st.sampled_from(_SEEDS), st.lists(_PIECES, min_size=1, max_size=4))
 def test_no_edit_of_a_real_text_is_read_otherwise_than_by_a_parser(
     seed: int, text: str, pieces: list[str]
