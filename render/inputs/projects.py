@@ -51,7 +51,7 @@ class Inputs:
     # Those of ImageConfigs, then those of the settings.
     rewrites: tuple[Rewrite, ...]
     # Every other object, in the order of files and documents.
-    passed: tuple[Mapping[str, Any], ...]
+    passthrough: tuple[Mapping[str, Any], ...]
     # What resolution reads: one entry per input with the digest of its canonical form.
     record: Mapping[str, str]
 
@@ -71,7 +71,9 @@ def read_inputs(folder: Path, limits: Limits, environ: Mapping[str, str]) -> Inp
         raise InvalidInputs(folder, problems)
     if not roots:
         raise NothingAsked(folder)
-    return Inputs(folder, roots, settings, rewrites, found.passed, make_record(roots, rewrites, settings))
+    return Inputs(
+        folder, roots, settings, rewrites, found.passthrough, make_record(roots, rewrites, settings)
+    )
 
 
 def read_settings(folder: Path, limits: Limits) -> Settings:

@@ -77,14 +77,14 @@ class Found:
     roots: tuple[Root, ...]
     rewrites: tuple[Rewrite, ...]
     # Every object but roots; ImageConfigs are among them.
-    passed: tuple[Mapping[str, Any], ...]
+    passthrough: tuple[Mapping[str, Any], ...]
 
 
 def sort_documents(documents: Iterable[Document], problems: list[str]) -> Found:
     """Tell roots from everything else; what is wrong is added to the problems."""
     roots: list[Root] = []
     rewrites: list[Rewrite] = []
-    passed: list[Mapping[str, Any]] = []
+    passthrough: list[Mapping[str, Any]] = []
     for document in _objects(documents):
         found: list[str] = []
         if not _is_object(document.value, found):
@@ -96,9 +96,9 @@ def sort_documents(documents: Iterable[Document], problems: list[str]) -> Found:
         else:
             rewrites.extend(_parse_rewrites(document, found))
             _check_numbers(document.value, found)
-            passed.append(document.value)
+            passthrough.append(document.value)
         problems.extend(placed(document.place, found))
-    return Found(tuple(roots), tuple(rewrites), tuple(passed))
+    return Found(tuple(roots), tuple(rewrites), tuple(passthrough))
 
 
 def _objects(documents: Iterable[Document]) -> Iterator[Document]:

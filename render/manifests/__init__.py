@@ -1,1 +1,1 @@
-"""A lock and the folder's own objects → the exact objects that are applied."""
+"""A lock and the passthrough objects of its folder → the exact objects that are applied."""

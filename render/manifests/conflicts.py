@@ -1,4 +1,4 @@
-"""What the rendered set must not be: empty, or with two objects in one place."""
+"""Conflicts in the rendered set: no package at all, one source installed twice, two objects with one identity."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -7,51 +7,52 @@ from render.lean import Any
 from render.lock.model import LockedPackage
 from render.manifests.identity import Identity, identify
 
-# Where objects come from.
+# The two origins of rendered objects.
 FOLDER = "in the folder"
 LOCK = "made from the lock"
 
 
 class NothingToRender(RenderError):
-    """A set without any package; applied with pruning, it would delete all that is installed."""
+    """A rendered set without packages; applied with pruning, it would delete every package."""
 
     def __init__(self) -> None:
         super().__init__(
             "there is no package to render",
-            why="the lock holds none, and to apply nothing could delete everything",
+            why="the lock has no packages, and applying an empty set could delete every package in the cluster",
             next="run `xplock lock`",
         )
 
 
 class SameSource(RenderError):
-    """Two objects that install one source."""
+    """Two package objects that install one source."""
 
     def __init__(self, source: str, first: str, second: str) -> None:
         super().__init__(
             f"{source} would be installed twice",
-            why=f"as {first} and as {second}; two objects for one source stop every package in the cluster",
+            why=f"as {first} and as {second}; two package objects for one source block every package in the cluster",
             next="run `xplock lock`",
         )
 
 
 class SameObject(InvalidInput):
-    """Two objects that would be one in a cluster."""
+    """Two objects with the same identity."""
 
     def __init__(self, identity: Identity, first: str, second: str) -> None:
         group, kind, namespace, name = identity
         super().__init__(
-            f"two objects are {kind} {f'{namespace}/' if namespace else ''}{name}{f' of {group}' if group else ''}",
+            f"there are two objects {kind} {f'{namespace}/' if namespace else ''}{name}"
+            f"{f' of {group}' if group else ''}",
             why=[
                 f"one is {first}",
                 f"the other is {second}",
-                "a cluster gets one of them, whichever comes last",
+                "the one that is applied last would overwrite the other",
             ],
             next=_next_step(first, second),
         )
 
 
 def check_packages(packages: Sequence[LockedPackage]) -> None:
-    """Refuse a set without packages, and a source that is installed twice."""
+    """Raise if there are no packages, or if a source is installed twice."""
     if not packages:
         raise NothingToRender
     seen: dict[str, LockedPackage] = {}
@@ -62,12 +63,12 @@ def check_packages(packages: Sequence[LockedPackage]) -> None:
 
 
 def check_identities(sections: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> None:
-    """Refuse two objects of one identity; every section has an origin and objects."""
+    """Raise if two objects have the same identity; a section is an origin and its objects."""
     seen: dict[Identity, tuple[str, Mapping[str, Any]]] = {}
     for origin, values in sections:
         for value in values:
             identity = identify(value)
-            # Without a name it is what the API server makes of it.
+            # An object without a name gets one from the API server, so it equals no other.
             known = seen.setdefault(identity, (origin, value)) if identity[3] else (origin, value)
             if known[1] is not value:
                 raise SameObject(identity, _describe(*known), _describe(origin, value))

@@ -1,4 +1,4 @@
-"""What makes an object the one it is in a cluster."""
+"""The identity of an object in a cluster: group, kind, namespace and name."""
 
 from collections.abc import Mapping
 
@@ -6,16 +6,16 @@ from render.lean import Any, TypeAlias
 
 PACKAGE_GROUP = "pkg.crossplane.io"
 
-# Group, kind, namespace, name; empty where there is none.
+# Group, kind, namespace, name; a missing part is empty.
 Identity: TypeAlias = tuple[str, str, str, str]
 
 
 def identify(value: Mapping[str, Any]) -> Identity:
-    """Return the identity of an object, however malformed that is."""
+    """Return the identity of an object, also of a malformed one."""
     metadata = value.get("metadata")
     named = metadata if isinstance(metadata, dict) else {}
     group = group_of(value)
-    # Its kinds have no namespace, and one that is given is dropped.
+    # Crossplane's package kinds are cluster-scoped, so the API server drops their namespace.
     namespace = "" if group == PACKAGE_GROUP else _text(named.get("namespace"))
     return group, _text(value.get("kind")), namespace, _text(named.get("name"))
 

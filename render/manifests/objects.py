@@ -1,4 +1,4 @@
-"""Lock and inputs → all objects that are applied, in their order; no network, no git, no clock."""
+"""Lock and inputs → all objects to apply, in order. This is the file to read first; no network, no git, no clock."""
 
 from collections.abc import Sequence
 
@@ -13,21 +13,21 @@ from render.manifests.pins import find_pins, render_pin
 from render.manifests.sync_annotations import instance_wave, package_wave
 
 if TYPE_CHECKING:
-    # Reading a folder takes more than rendering it.
+    # Only the type is needed here; importing the reader of folders would cost time.
     from render.inputs.projects import Inputs
 
 _Layers: TypeAlias = Sequence[Sequence[LockedPackage]]
 
 
 def render_objects(lock: Lock, inputs: "Inputs") -> list[dict[str, Any]]:
-    """Return every object, complete and checked."""
+    """Return all objects to apply, checked for conflicts."""
     packages = lock.installed()
     check_packages(packages)
-    refuse_locks(inputs.passed)
+    refuse_locks(inputs.passthrough)
     layers = find_layers(lock.in_order())
-    # What the user says of registries stands before the pins that lead there, and does not move when pins change.
+    # The user's registry settings come before the pins that use them, and keep their place when pins change.
     sections = [
-        (FOLDER, [render_setting(value) for value in inputs.passed if is_setting(value)]),
+        (FOLDER, [render_setting(value) for value in inputs.passthrough if is_setting(value)]),
         (LOCK, _render_pins(packages, inputs)),
         (LOCK, _render_packages(layers, inputs)),
         (LOCK, _render_deactivated(lock, inputs)),
@@ -41,8 +41,8 @@ def _render_pins(packages: Sequence[LockedPackage], inputs: "Inputs") -> list[di
     if inputs.settings.pin != "digest":
         return []
     pins = find_pins(packages, inputs.rewrites)
-    made = [*map(render_pin, pins), *render_companions(pins, inputs.passed)]
-    # By name, a companion follows its pin, and the pins of one package stand together.
+    made = [*map(render_pin, pins), *render_companions(pins, inputs.passthrough)]
+    # Sorted by name, so that a companion follows its pin and the pins of one package are adjacent.
     return sorted(made, key=lambda value: str(value["metadata"]["name"]))
 
 
@@ -60,7 +60,7 @@ def _render_packages(layers: _Layers, inputs: "Inputs") -> list[dict[str, Any]]:
 def _render_deactivated(lock: Lock, inputs: "Inputs") -> list[dict[str, Any]]:
     if not lock.deactivated:
         return []
-    # Switching packages off is for those who have moved something.
+    # Imported late: most locks have no deactivated packages.
     from render.manifests.deactivation import render_deactivated
 
     settings = inputs.settings
@@ -76,7 +76,7 @@ def _render_deactivated(lock: Lock, inputs: "Inputs") -> list[dict[str, Any]]:
 
 
 def _render_others(layers: _Layers, inputs: "Inputs") -> list[dict[str, Any]]:
-    # A definition without a group would make an object of its kind of every core object.
+    # Without the check for an empty group, every object of the core group would match.
     groups = {group for layer in layers for package in layer for group in package.groups if group}
     wave = instance_wave(len(layers), graph=inputs.settings.waves == "graph")
-    return [render_other(value, groups, wave) for value in inputs.passed if not is_setting(value)]
+    return [render_other(value, groups, wave) for value in inputs.passthrough if not is_setting(value)]

@@ -1,4 +1,4 @@
-"""The rendered set through a kustomization of the user's: built in a copy, and checked when it comes back."""
+"""The user's overlay: a kustomization that is built over the rendered set in a copy, with its output checked."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from render.inputs.problems import InvalidInputs
 from render.lean import replace
 from render.limits import LimitExceeded, Limits
 from render.manifests.identity import identify
-from render.manifests.overlay_checks import check_fixed
+from render.manifests.overlay_checks import check_overlay_output
 from render.manifests.passthrough import refuse_locks
 from render.manifests.text import format_yaml
 from render.system.files import InvalidFile, read_plain
@@ -20,12 +20,12 @@ from render.system.scratch import scratch_folder, writing
 from render.yaml.documents import file_rules, parse_documents
 from render.yaml.writer import format_document
 
-# A repository's own folder: large, and no part of what is built.
+# Large, and no part of a kustomization.
 _SKIPPED = ".git"
 
 
 def copy_folder(source: Path, target: Path, limits: Limits) -> None:
-    """Copy a folder to a place that is not there yet."""
+    """Copy a folder to a path that does not exist yet."""
     left = limits.kustomize_bytes
     try:
         target.mkdir()
@@ -40,7 +40,7 @@ def copy_folder(source: Path, target: Path, limits: Limits) -> None:
 
 
 def _walk(folder: Path, limits: Limits) -> Iterator[Path]:
-    """Yield everything below a folder, each folder before what is in it."""
+    """Yield every file and folder below a folder, each folder before its contents."""
     waiting, found = [folder], 0
     while waiting:
         for path in sorted(waiting.pop().iterdir()):
@@ -55,7 +55,7 @@ def _walk(folder: Path, limits: Limits) -> Iterator[Path]:
 
 
 def _read(path: Path, source: Path, left: int, limits: Limits) -> bytes | None:
-    """Return the bytes of a file; a folder has none."""
+    """Return the bytes of a file, or None for a folder."""
     if path.is_symlink():
         raise InvalidFile(
             f"{path} is not copied", why="it is a symbolic link", next="put the file itself there"
@@ -77,8 +77,8 @@ def _put(path: Path, data: bytes | None) -> None:
 
 _RENDERED = "rendered"
 _FILE = "objects.yaml"
-_TRY_IT = (
-    "correct it; to build it by hand, take overlay out of xplock.yaml, run xplock render --out,",
+_BUILD_BY_HAND = (
+    "correct it; to build it by hand, remove overlay from xplock.yaml, run xplock render --out,",
     "and add the folder that this writes to the kustomization's resources",
 )
 
@@ -87,15 +87,17 @@ class UnusableOverlay(InvalidInput):
     """A folder that cannot be an overlay."""
 
     def __init__(self, overlay: Path, why: str) -> None:
-        super().__init__(f"{overlay} is not used as overlay", why=why, next="correct overlay in xplock.yaml")
+        super().__init__(
+            f"{overlay} cannot be used as overlay", why=why, next="correct overlay in xplock.yaml"
+        )
 
 
 class OverlayFailed(RenderError):
-    """An overlay that did not build; it is told by the name of its folder, not by that of the copy."""
+    """An overlay that did not build; the error names its folder, not the copy."""
 
     def __init__(self, error: RenderError, copy: Path, overlay: Path) -> None:
-        # Alone the overlay has nothing to patch, so building it alone would tell nothing.
-        steps = _TRY_IT if isinstance(error, KustomizeFailed) else error.next
+        # The usual advice is to build the folder by hand; an overlay has nothing to patch that way.
+        steps = _BUILD_BY_HAND if isinstance(error, KustomizeFailed) else error.next
         super().__init__(error.what.replace(str(copy), str(overlay)), why=error.why, next=steps)
         self.exit_code = error.exit_code
 
@@ -107,7 +109,7 @@ def apply_overlay(
     limits: Limits,
     environ: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Return what an overlay makes of the objects, in their order, and behind them what it adds."""
+    """Return the objects after the overlay, in their old order, followed by the objects that it adds."""
     _check_overlay(overlay, project, limits)
     what_for = f"a copy of the overlay in {overlay}"
     with scratch_folder(what_for) as scratch:
@@ -119,7 +121,7 @@ def apply_overlay(
         output = _build(copy, overlay, limits, environ)
     rules = file_rules(replace(limits, file_bytes=limits.kustomize_bytes))
     made = parse_documents(output, rules)
-    check_fixed(objects, made, overlay)
+    check_overlay_output(objects, made, overlay)
     refuse_locks(made, str(overlay))
     return _in_order(objects, made)
 
@@ -129,7 +131,7 @@ def _check_overlay(overlay: Path, project: Path, limits: Limits) -> None:
         raise UnusableOverlay(overlay, "it is the project folder itself")
     if not overlay.resolve().is_relative_to(repository_of(project.resolve())):
         raise UnusableOverlay(overlay, "it is outside of the repository")
-    # It is built in a copy, beside which there is nothing.
+    # The copy has no neighbouring folders, so the overlay must not refer to any.
     problems = check_kustomizations(overlay, limits, alone=True)
     if problems:
         raise InvalidInputs(overlay, problems)
@@ -157,6 +159,6 @@ def _build(copy: Path, overlay: Path, limits: Limits, environ: Mapping[str, str]
 
 
 def _in_order(objects: Sequence[dict[str, Any]], made: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    # kustomize sorts by kind unless told otherwise.
+    # kustomize sorts by kind by default.
     order = {identify(value): i for i, value in enumerate(objects)}
     return sorted(made, key=lambda value: order.get(identify(value), len(order)))

@@ -1,4 +1,4 @@
-"""What an overlay has to leave as it is: the packages, and the pins that say which bytes they are."""
+"""The fields that an overlay must not change: those that decide which packages are installed, and from which bytes."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,27 +17,27 @@ _FIELDS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys((f"{kind}Revision" for kind in Kind), ("desiredState",)),
     _PIN: ("matchImages", "rewriteImage"),
 }
-# May be added; what was rendered switches a package off, and stays.
-_ONCE_SAID = "revisionActivationPolicy"
+# An overlay may add this field. Where it was rendered, it deactivates a package and must stay.
+_KEEP_IF_SET = "revisionActivationPolicy"
 _SHOWN = 20
 
 _Object: TypeAlias = Mapping[str, Any]
 
 
 class BrokenByOverlay(InvalidInput):
-    """An overlay that renames, drops, repoints or adds a package, or a pin."""
+    """An overlay that renames, removes, repoints or adds a package or a pin."""
 
     def __init__(self, overlay: Path, problems: Sequence[str]) -> None:
         super().__init__(
-            f"the overlay in {overlay} changes what is locked",
+            f"the overlay in {overlay} changes locked packages or pins",
             why=first_lines(problems, _SHOWN),
-            next="change what the folder asks for, and leave names, packages and pins out of the overlay",
+            next="change the folder's manifests instead, and remove names, packages and pins from the overlay",
         )
 
 
-def check_fixed(before: Sequence[_Object], after: Sequence[_Object], overlay: Path) -> None:
-    """Refuse what came out of an overlay if it is not what was locked any more."""
-    problems = [*_find_changes(before, after), *_find_additions(before, after), *_find_doubles(after)]
+def check_overlay_output(before: Sequence[_Object], after: Sequence[_Object], overlay: Path) -> None:
+    """Raise if an overlay changed packages or pins."""
+    problems = [*_find_changes(before, after), *_find_additions(before, after), *_find_duplicates(after)]
     if problems:
         raise BrokenByOverlay(overlay, problems)
 
@@ -45,40 +45,40 @@ def check_fixed(before: Sequence[_Object], after: Sequence[_Object], overlay: Pa
 def _find_changes(before: Sequence[_Object], after: Sequence[_Object]) -> Iterator[str]:
     found = {identify(value): value for value in after}
     for value in filter(_is_fixed, before):
-        place = identify(value)
-        if place not in found:
-            yield f"{_shown(place)} is gone, or has another name"
+        identity = identify(value)
+        if identity not in found:
+            yield f"{_shown(identity)} is removed or renamed"
             continue
-        for field in (*_FIELDS[place[1]], *([_ONCE_SAID] if _ONCE_SAID in spec_of(value) else [])):
-            old, new = spec_of(value).get(field), spec_of(found[place]).get(field)
+        for field in (*_FIELDS[identity[1]], *([_KEEP_IF_SET] if _KEEP_IF_SET in spec_of(value) else [])):
+            old, new = spec_of(value).get(field), spec_of(found[identity]).get(field)
             if old != new:
-                yield f"{_shown(place)}: spec.{field} is {new}, and was {old}"
+                yield f"{_shown(identity)}: spec.{field} is {new}, and was {old}"
 
 
 def _find_additions(before: Sequence[_Object], after: Sequence[_Object]) -> Iterator[str]:
     known = {identify(value) for value in before}
     for value in after:
-        place = identify(value)
-        if place in known or not _is_fixed(value):
+        identity = identify(value)
+        if identity in known or not _is_fixed(value):
             continue
-        if place[1] == _PIN:
-            yield f"{_shown(place)} is new, and pins have to know of every rewrite: put it into the folder itself"
+        if identity[1] == _PIN:
+            yield f"{_shown(identity)} is new, and pins depend on every rewrite: put it into the folder itself"
         else:
-            yield f"{_shown(place)} is new, and a package has to be locked"
+            yield f"{_shown(identity)} is new, and a package has to be locked"
 
 
-def _find_doubles(after: Sequence[_Object]) -> Iterator[str]:
-    for place, count in Counter(map(identify, after)).items():
+def _find_duplicates(after: Sequence[_Object]) -> Iterator[str]:
+    for identity, count in Counter(map(identify, after)).items():
         if count > 1:
-            yield f"{_shown(place)} is there {count} times"
+            yield f"there are {count} objects {_shown(identity)}"
 
 
 def _is_fixed(value: _Object) -> bool:
     group, kind, *_ = identify(value)
-    # An ImageConfig that rewrites nothing, a pull secret for instance, says nothing about bytes.
+    # An ImageConfig without a rewrite, for instance with a pull secret, does not decide which bytes are pulled.
     return group == PACKAGE_GROUP and kind in _FIELDS and (kind != _PIN or "rewriteImage" in spec_of(value))
 
 
-def _shown(place: Identity) -> str:
-    _, kind, namespace, name = place
+def _shown(identity: Identity) -> str:
+    _, kind, namespace, name = identity
     return f"{kind}/{namespace}{'/' if namespace else ''}{name}"

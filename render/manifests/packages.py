@@ -18,15 +18,15 @@ _METADATA_ORDER = ("name", "namespace", "labels", "annotations")
 
 
 class UnadmittedPackages(InvalidInput):
-    """Packages that the API server would refuse by the form of their reference."""
+    """Packages whose reference the API server would reject."""
 
     def __init__(self, references: Sequence[str]) -> None:
         super().__init__(
-            "the API server admits no package of a registry whose name has no dot",
+            "the API server rejects packages of a registry whose name has no dot",
             why=first_lines(references, _SHOWN_REFERENCES),
             next=[
-                "ask for it under a registry name with a dot, such as registry.example,",
-                "and add an ImageConfig that rewrites this name to the registry",
+                "use a registry name with a dot in the manifest, such as registry.example,",
+                "and add an ImageConfig that rewrites that name to the registry",
             ],
         )
 
@@ -41,7 +41,7 @@ def render_package(package: LockedPackage, *, wave: str | None, guarded: bool) -
     if guarded:
         add_guards(annotations)
     elif package.released:
-        # Also those of its own manifest, which nobody can edit any more.
+        # Guards from the user's manifest go, too: that file no longer exists.
         remove_guards(annotations)
     labels = {**_part(added, "labels"), **_part(own, "labels")}
     named = {"name": package.object_name, "labels": labels, "annotations": annotations}
@@ -54,10 +54,10 @@ def render_package(package: LockedPackage, *, wave: str | None, guarded: bool) -
 
 
 def check_admitted(references: Sequence[str]) -> None:
-    """Refuse every spec.package that the API server would refuse."""
-    refused = [reference for reference in references if not is_admitted(reference)]
-    if refused:
-        raise UnadmittedPackages(refused)
+    """Raise if the API server would reject one of these values of spec.package."""
+    rejected = [reference for reference in references if not is_admitted(reference)]
+    if rejected:
+        raise UnadmittedPackages(rejected)
 
 
 def _order_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def _part(fields: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _sorted(value: Any) -> Any:
-    # All the way down, as a lock is written: one that was never on disk renders to the same bytes.
+    # Sorted at every level, as in a lock file, so that a lock made in memory renders to the same bytes.
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, list | tuple) else value

@@ -1,4 +1,4 @@
-"""ImageConfigs that lead every locked tag to the bytes it was locked with."""
+"""Pins: ImageConfigs that make Crossplane pull every locked tag by its locked digest."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,18 +14,18 @@ from render.texts import first_lines
 
 
 class Locations:
-    """Answers where a tag is pulled from; every location is checked once."""
+    """The repositories that tags are pulled from, after rewrites; each is checked once."""
 
     def __init__(self, rewrites: Sequence[Rewrite]) -> None:
         self._rewrites = Rewrites(rewrites)
         self._checked: set[str] = set()
 
     def exact(self, text: str) -> Rewrite | None:
-        """Return the rewrite whose prefix is all of a reference."""
+        """Return the rewrite whose prefix is the whole reference."""
         return self._rewrites.exact(text)
 
     def find(self, source: str, tag: str) -> tuple[str, str]:
-        """Return what is pulled for a tag of a source, and the same without its tag or digest."""
+        """Return the reference that is pulled for a tag of a source, and its repository."""
         text = f"{source}:{tag}"
         rewrite = self._rewrites.find(text)
         if rewrite is None:
@@ -39,7 +39,7 @@ class Locations:
             reference = parse_reference(pulled)
         except InvalidReference as error:
             raise InvalidRewrite(rewrite, text, error) from None
-        # As it is written there: other ImageConfigs are compared with that text.
+        # In the spelling of the rewrite, since other ImageConfigs are compared with that text.
         location = pulled.partition("@")[0].removesuffix(f":{reference.tag}")
         self._checked.add(location)
         return location
@@ -53,42 +53,42 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A tag that leads to exact bytes."""
+    """A source and tag that are rewritten to a digest."""
 
     name: str
-    # What a package says: a source and a tag.
+    # Source and tag, as in spec.package.
     prefix: str
-    # What would be pulled without the pin, and the same without its tag.
+    # The reference that would be pulled without the pin, and its repository.
     pulled: str
     location: str
     digest: Digest
 
     @property
     def target(self) -> str:
-        """What is pulled instead."""
+        """The reference that is pulled because of the pin."""
         return f"{self.location}@{self.digest}"
 
 
 class ContestedPins(InvalidInput):
-    """Rewrites of the user's for the very references that are pinned."""
+    """The user's rewrites for the same prefix as a pin."""
 
     def __init__(self, contests: Sequence[tuple[Rewrite, Pin]]) -> None:
         lines = [
-            f"{rewrite.place} rewrites {rewrite.prefix} to {rewrite.replacement}, its pin to {pin.target}"
+            f"{rewrite.place} rewrites {rewrite.prefix} to {rewrite.replacement}, its pin rewrites it to {pin.target}"
             for rewrite, pin in contests
         ]
         super().__init__(
-            "a rewrite and a pin have the same prefix, and Crossplane takes either",
+            "a rewrite and a pin have the same prefix, and Crossplane uses either one",
             why=first_lines(lines, _SHOWN),
             next=[
-                "shorten the prefix of the rewrite so that it ends in front of the tag, or remove it",
-                "or ask for the package by its digest, which needs no pin",
+                "shorten the prefix of the rewrite so that it ends before the tag, or remove the rewrite;",
+                "or request the package by its digest, which needs no pin",
             ],
         )
 
 
 def find_pins(packages: Sequence[LockedPackage], rewrites: Sequence[Rewrite]) -> list[Pin]:
-    """Return the pins of all packages: those of what is installed, then those of earlier versions."""
+    """Return the pins of all locked versions, then the kept pins."""
     locations = Locations(rewrites)
     current = [_current_pin(package, locations) for package in packages if not package.by_digest]
     contests = [(rewrite, pin) for pin in current if (rewrite := _contest(pin, locations))]
@@ -96,7 +96,7 @@ def find_pins(packages: Sequence[LockedPackage], rewrites: Sequence[Rewrite]) ->
         raise ContestedPins(contests)
     found = {pin.prefix: pin for pin in current}
     for pin in (pin for package in packages for pin in _kept_pins(package, locations)):
-        # What the user says of an earlier version stands; whoever took the error's advice has such a pin.
+        # A user's rewrite wins over a kept pin: it may be there because a user followed the advice above.
         if not _contest(pin, locations):
             found.setdefault(pin.prefix, pin)
     return list(found.values())
@@ -129,7 +129,7 @@ def _kept_pins(package: LockedPackage, locations: Locations) -> Iterator[Pin]:
 
 
 def _pin(name: str, installed: Source, source: Source, tag: str, digest: Digest, locations: Locations) -> Pin:
-    """Return the pin of a tag under the source that is installed, to bytes that another source may have."""
+    """Return the pin of `installed:tag` to the digest in `source`; the two differ for a package moved by alias."""
     prefix = f"{installed}:{tag}"
     marked = sha256_hex(prefix)[:_HASH_PART]
     full = f"xplock-{name}-{dns_label(tag)}-{marked}"
@@ -137,6 +137,6 @@ def _pin(name: str, installed: Source, source: Source, tag: str, digest: Digest,
 
 
 def _contest(pin: Pin, locations: Locations) -> Rewrite | None:
-    """Return a rewrite that Crossplane could take instead of the pin, unless both say the same."""
+    """Return a rewrite that Crossplane could use instead of the pin, unless both have the same result."""
     own = locations.exact(pin.prefix)
     return own if own and own.replacement != pin.target else None

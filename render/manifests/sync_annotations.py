@@ -1,4 +1,4 @@
-"""Annotations that tell Argo CD how to apply an object; what its author wrote always stays."""
+"""Annotations that tell Argo CD how to apply an object: waves, sync options, guards. The author's own values stay."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,10 +9,10 @@ SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
 
 
 def annotate(value: Mapping[str, Any], wave: str | None, options: Sequence[str] = ()) -> dict[str, Any]:
-    """Return an object with a wave and sync options, as far as it has none of its own."""
+    """Return an object with a wave and sync options, unless it has its own."""
     metadata = _mapping(value.get("metadata"))
     annotations = None if metadata is None else _mapping(metadata.get("annotations"))
-    # What is no object to Kubernetes is for the API server to refuse, in its own words.
+    # A malformed object stays as it is: the API server rejects it with its own message.
     if metadata is None or annotations is None or (wave is None and not options):
         return dict(value)
     made = dict(annotations)
@@ -22,13 +22,13 @@ def annotate(value: Mapping[str, Any], wave: str | None, options: Sequence[str] 
 
 
 def set_wave(annotations: dict[str, Any], wave: str | None) -> None:
-    """Set the wave, unless there is one or none is wanted."""
+    """Set the wave unless there is one; None sets nothing."""
     if wave is not None:
         annotations.setdefault(SYNC_WAVE, wave)
 
 
 def add_options(annotations: dict[str, Any], options: Sequence[str]) -> None:
-    """Add sync options, each unless the same one is there with any value."""
+    """Add sync options that are not there yet with any value."""
     own = annotations.get(SYNC_OPTIONS) or ""
     if not isinstance(own, str):
         return
@@ -44,11 +44,11 @@ def _name(option: str) -> str:
 
 
 def _mapping(value: Any) -> Mapping[str, Any] | None:
-    """Return a mapping, an empty one for nothing, and nothing for what is none."""
+    """Return a mapping as it is, an empty one for None, and None for anything else."""
     return {} if value is None else value if isinstance(value, dict) else None
 
 
-# Prune=confirm would hold back everything else that is synced with it.
+# Not Prune=confirm: it would hold back the whole sync.
 _ARGO_CD = ("Prune=false", "Delete=confirm")
 _KEPT = "Prune=false"
 _FLUX = "kustomize.toolkit.fluxcd.io/prune"
@@ -61,7 +61,7 @@ def add_guards(annotations: dict[str, Any]) -> None:
 
 
 def remove_guards(annotations: dict[str, Any]) -> None:
-    """Take off what keeps an object from being pruned, whoever put it there."""
+    """Remove everything that keeps an object from being pruned, including the author's own guards."""
     options = _options(annotations)
     if _KEPT in options:
         annotations[SYNC_OPTIONS] = ",".join(option for option in options if option != _KEPT)
@@ -72,7 +72,7 @@ def remove_guards(annotations: dict[str, Any]) -> None:
 
 
 def find_guards(labels: Mapping[str, Any], annotations: Mapping[str, Any]) -> list[str]:
-    """Return what keeps an object from being pruned; Flux looks at labels, too."""
+    """Return the annotations that keep an object from being pruned; Flux also reads labels."""
     argo_cd = [f"{SYNC_OPTIONS}: {_KEPT}"] if _KEPT in _options(annotations) else []
     flux = [f"{_FLUX}: disabled"] if _is_disabled(annotations) or _is_disabled(labels) else []
     return argo_cd + flux
@@ -87,16 +87,16 @@ def _is_disabled(values: Mapping[str, Any]) -> bool:
     return str(values.get(_FLUX)).lower() == "disabled"
 
 
-# Pins, and everything else that says how images are pulled and run.
+# The wave of pins, and of all other settings for pulling and running images.
 EARLY = "-1"
 
 
 def package_wave(level: int, *, graph: bool) -> str | None:
-    """Return the wave of a package; without one it is wave 0."""
-    # A Provider is degraded while it installs, and only the last wave may be: one wave unless asked for more.
+    """Return the wave of a package, or None for wave 0."""
+    # A Provider is Degraded while it installs, and Argo CD allows that in the last wave only: so one wave by default.
     return str(level) if graph else None
 
 
 def instance_wave(levels: int, *, graph: bool) -> str | None:
-    """Return the wave of objects whose kinds come with packages, where those are on so many levels."""
+    """Return the wave of objects whose kinds are defined by packages on this many levels."""
     return str(levels) if graph else None

@@ -1,4 +1,4 @@
-"""Objects → text: YAML documents that every reader splits alike, or one JSON list."""
+"""Objects → text: YAML documents, or one JSON list."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,13 +7,13 @@ from render.yaml.writer import format_document
 
 
 def format_yaml(objects: Sequence[Mapping[str, Any]]) -> str:
-    """Write objects as YAML, with a marker in front of each: without one, two of them would become one."""
+    """Return objects as YAML documents, each with its own `---`, so that every reader splits them alike."""
     return "".join(f"---\n{format_document(value)}" for value in objects)
 
 
 def format_json(objects: Sequence[Mapping[str, Any]]) -> str:
-    """Write objects as one List, in ASCII, where nothing is invisible and no locale can change a byte."""
-    # For those who ask for it.
+    """Return objects as one List in ASCII, so that no character is invisible and no locale changes a byte."""
+    # Imported late: off the render path.
     import json
 
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}, indent=2) + "\n"

@@ -73,7 +73,7 @@ def build_on_base(tree: Path) -> None:
 
 
 def forbidden_overlay(tree: Path) -> None:
-    """Let the project have an overlay that changes what is locked."""
+    """Let the project have an overlay that changes locked packages or pins."""
     patch = json.dumps([{"op": "replace", "path": "/spec/package", "value": f"{at('app')}:v9.9.9"}])
     overlay = {"patches": [{"target": {"kind": "Configuration", "name": "acme-app"}, "patch": patch}]}
     write(f"{SHOP}/over/kustomization.yaml", json.dumps(overlay))(tree)
@@ -121,7 +121,7 @@ FAILURES = {
     "an overlay that does not build": Failure(
         2, "the kustomization in over does not build", (write(OVERLAY, OF_NOTHING), add("overlay: over\n"))
     ),
-    "an overlay that changes a package": Failure(2, "changes what is locked", (forbidden_overlay,)),
+    "an overlay that changes a package": Failure(2, "changes locked packages or pins", (forbidden_overlay,)),
     "an overlay with a link": Failure(
         2,
         "over/link is not copied",

@@ -106,4 +106,4 @@ def test_a_lock_from_which_nothing_can_be_rendered_is_found(world: World) -> Non
     [finding] = check(project)
 
     assert (finding.rule, finding.exit_code) == ("not-renderable", 2)
-    assert "two objects are ConfigMap one" in finding.message
+    assert "there are two objects ConfigMap one" in finding.message

@@ -74,7 +74,7 @@ def test_one_source_under_two_names_is_found(world: World) -> None:
     assert finding.why == (
         f"Configuration mine installs {HOME}/base:v1.1.0, and is not in the lock",
         f"{HOME}/base is installed by Configuration acme-base and Configuration mine; "
-        "two objects for one source stop every package in the cluster",
+        "two package objects for one source block every package in the cluster",
     )
 
 

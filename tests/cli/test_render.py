@@ -544,4 +544,4 @@ def test_an_overlay_that_renames_a_package_is_exit_2_and_nothing_comes_out(
 
     output = capsys.readouterr()
     assert (code, output.out) == (2, "")
-    assert "Configuration/acme-app is gone, or has another name" in output.err
+    assert "Configuration/acme-app is removed or renamed" in output.err

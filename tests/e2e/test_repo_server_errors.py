@@ -224,7 +224,9 @@ FAILURES = {
         2, "from '../../base': '../../base' ", _patch_of_nothing_in_a_base, path="clusters/shop"
     ),
     "overlay fails": Failure(2, "the kustomization in overlay does not build", _overlay_of_nothing),
-    "overlay changes a package": Failure(2, "overlay in overlay changes what is locked", _bad_overlay),
+    "overlay changes a package": Failure(
+        2, "overlay in overlay changes locked packages or pins", _bad_overlay
+    ),
     "overlay outside": Failure(2, "it is outside of the repository", add("overlay: ../..\n")),
     "broken link": Failure(2, "link.yaml: it cannot be read", _broken_link),
     "links in a circle": Failure(2, "one.yaml: it cannot be read", _links_in_a_circle),

@@ -94,7 +94,7 @@ spec: {{dependsOn: [{{function: {NET}, version: "*"}}]}}
     ]
     assert inputs.settings.families is Families.FREE
     assert [rewrite.prefix for rewrite in inputs.rewrites] == ["xpkg.example.org/", "xpkg.io/"]
-    assert [value["kind"] for value in inputs.passed] == ["ImageConfig", "Namespace"]
+    assert [value["kind"] for value in inputs.passthrough] == ["ImageConfig", "Namespace"]
     assert list(inputs.record) == [
         "rewrite xpkg.example.org/",
         "rewrite xpkg.io/",
@@ -132,7 +132,7 @@ def test_only_yaml_files_of_the_folder_itself_are_read(tmp_path: Path) -> None:
         pytest.param({"a": "\ufeff" + PROVIDER, "b": FUNCTION}, id="a byte order mark"),
         pytest.param({"a": PROVIDER.replace("{tier: one, team: data}", "{team: 'data', tier: \"one\"}"),
                       "b": FUNCTION}, id="other quotes and order"),
-        pytest.param({"a": PROVIDER, "b": FUNCTION, "c": NAMESPACE}, id="a passed object"),
+        pytest.param({"a": PROVIDER, "b": FUNCTION, "c": NAMESPACE}, id="a passthrough object"),
         pytest.param({"a": PROVIDER, "b": FUNCTION, "c": PROVIDER}, id="said twice"),
         pytest.param({"a": PROVIDER, "b": FUNCTION, "xplock": "families: follow"}, id="a default value"),
         pytest.param({"a": PROVIDER.replace("one", "&t one"), "b": FUNCTION}, id="an anchor"),

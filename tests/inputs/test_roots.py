@@ -1,4 +1,4 @@
-"""Documents are roots, rewrites, or passed through; what is asked for twice has to agree."""
+"""Documents are roots, rewrites, or passthrough objects; two requests for one source must agree."""
 
 from typing import Any
 
@@ -173,7 +173,7 @@ def test_other_documents_are_passed_through_in_their_order() -> None:
 
     found = sort(others[0], provider(), None, *others[1:])
 
-    assert found.passed == tuple(others)
+    assert found.passthrough == tuple(others)
     assert len(found.roots) == 1
 
 
@@ -183,7 +183,7 @@ def test_the_objects_of_a_list_count_one_by_one() -> None:
     found = sort({"apiVersion": "v1", "kind": "List", "items": [provider(), other]})
 
     assert found.roots[0].place == "a.yaml: items[0]: spec.package"
-    assert found.passed == (other,)
+    assert found.passthrough == (other,)
 
 
 def test_an_image_config_is_passed_through_and_its_rewrites_are_understood() -> None:
@@ -191,7 +191,7 @@ def test_an_image_config_is_passed_through_and_its_rewrites_are_understood() -> 
 
     found = sort(config)
 
-    assert found.passed == (config,)
+    assert found.passthrough == (config,)
     assert found.rewrites == (
         Rewrite("a.io/", "mirror.corp/", "a.yaml: spec.matchImages[0]"),
         Rewrite("b.io/", "mirror.corp/", "a.yaml: spec.matchImages[1]"),
@@ -383,4 +383,4 @@ def test_a_prefix_is_rewritten_in_one_way() -> None:
 def test_text_that_looks_like_a_template_is_only_text() -> None:
     (value,) = parse_documents(b"{apiVersion: v1, kind: X, data: '{{ 7*7 }}'}", file_rules(Limits()))
 
-    assert sort(value).passed == ({"apiVersion": "v1", "kind": "X", "data": "{{ 7*7 }}"},)
+    assert sort(value).passthrough == ({"apiVersion": "v1", "kind": "X", "data": "{{ 7*7 }}"},)

@@ -1,4 +1,4 @@
-"""What the user's ImageConfigs say of a tag still holds when the tag is pinned to a digest."""
+"""A user's ImageConfig for a tag still applies when the tag is pinned to a digest."""
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -29,19 +29,19 @@ BASE = package("base v1.2.0")
 
 
 def companions(
-    packages: Sequence[LockedPackage], passed: Sequence[Mapping[str, Any]], *rewrites: tuple[str, str]
+    packages: Sequence[LockedPackage], passthrough: Sequence[Mapping[str, Any]], *rewrites: tuple[str, str]
 ) -> list[dict[str, Any]]:
     pins = find_pins(packages, [rewrite(*pair) for pair in rewrites])
-    return list(render_companions(pins, passed))
+    return list(render_companions(pins, passthrough))
 
 
 def test_one_companion_carries_every_purpose_that_named_the_tag() -> None:
-    passed = [
+    passthrough = [
         image_config("secret", f"{ACME}/base:v1.2.0", registry=pull_secret("base")),
         image_config("both", f"{ACME}/base:v1", runtime=RUNTIME, verification=VERIFICATION),
     ]
 
-    (made,) = companions([BASE], passed)
+    (made,) = companions([BASE], passthrough)
 
     (pin,) = find_pins([BASE], [])
     assert made == {
@@ -87,13 +87,13 @@ def test_a_prefix_that_reaches_into_the_tag_needs_one(end: str) -> None:
 
 
 def test_the_longest_prefix_decides_for_each_purpose_alone() -> None:
-    passed = [
+    passthrough = [
         image_config("long", f"{ACME}/base:v1.2", registry=pull_secret("long")),
         image_config("longest", f"{ACME}/base:v1.2.0", runtime=RUNTIME),
         image_config("short", f"{ACME}/base:", registry=pull_secret("short"), verification=VERIFICATION),
     ]
 
-    (made,) = companions([BASE], passed)
+    (made,) = companions([BASE], passthrough)
 
     assert made["spec"]["registry"] == pull_secret("long")
     assert made["spec"]["runtime"] == RUNTIME
@@ -101,35 +101,35 @@ def test_the_longest_prefix_decides_for_each_purpose_alone() -> None:
 
 
 @pytest.mark.parametrize("end", ["@", "@sha256:", f"@{BASE.digest}"])
-def test_whoever_speaks_of_the_digest_has_decided_for_that_purpose(end: str) -> None:
-    passed = [
+def test_a_users_config_for_the_digest_wins_for_its_purpose(end: str) -> None:
+    passthrough = [
         image_config("tag", f"{ACME}/base:v1.2.0", registry=pull_secret("tag"), runtime=RUNTIME),
         image_config("digest", f"{ACME}/base{end}", registry=pull_secret("digest")),
     ]
 
-    (made,) = companions([BASE], passed)
+    (made,) = companions([BASE], passthrough)
 
     assert made["spec"].keys() == {"matchImages", "runtime"}
 
 
-def test_a_config_of_another_digest_decides_nothing() -> None:
-    passed = [
+def test_a_config_for_another_digest_has_no_effect() -> None:
+    passthrough = [
         image_config("tag", f"{ACME}/base:v1.2.0", runtime=RUNTIME),
         image_config("digest", f"{ACME}/base@{digest('f')}", runtime={"configRef": {"name": "x"}}),
     ]
 
-    (made,) = companions([BASE], passed)
+    (made,) = companions([BASE], passthrough)
 
     assert made["spec"]["runtime"] == RUNTIME
 
 
-def test_prefixes_are_compared_with_what_is_pulled_and_not_with_the_source() -> None:
-    passed = [
+def test_prefixes_are_compared_with_the_pulled_reference_and_not_with_the_source() -> None:
+    passthrough = [
         image_config("before", f"{ACME}/base:v1", runtime={"configRef": {"name": "unused"}}),
         image_config("after", "mirror.example/base:new-v1", registry=pull_secret("mirror")),
     ]
 
-    (made,) = companions([BASE], passed, (f"{ACME}/base:", "mirror.example/base:new-"))
+    (made,) = companions([BASE], passthrough, (f"{ACME}/base:", "mirror.example/base:new-"))
 
     assert made["spec"] == {
         "matchImages": [{"type": "Prefix", "prefix": f"mirror.example/base@{BASE.digest}"}],
@@ -146,7 +146,7 @@ def test_earlier_versions_have_companions_too() -> None:
 
 
 @pytest.mark.parametrize(("tag", "runtime"), [("v1.2.0", RUNTIME), ("v1.1.0", None)])
-def test_of_two_tags_for_the_same_bytes_the_installed_one_decides(tag: str, runtime: object) -> None:
+def test_of_two_tags_with_one_digest_the_installed_one_counts(tag: str, runtime: object) -> None:
     base = package("base v1.2.0", kept_pins=(KeptPin("v1.1.0", BASE.digest),))
 
     made = companions([base], [image_config("own", f"{ACME}/base:{tag}", runtime=RUNTIME)])
@@ -155,9 +155,9 @@ def test_of_two_tags_for_the_same_bytes_the_installed_one_decides(tag: str, runt
 
 
 def test_a_rewrite_is_never_copied() -> None:
-    passed = [image_config("own", f"{ACME}/base:v1", rewriteImage={"prefix": "mirror.example/base:v1"})]
+    passthrough = [image_config("own", f"{ACME}/base:v1", rewriteImage={"prefix": "mirror.example/base:v1"})]
 
-    assert companions([BASE], passed, (f"{ACME}/base:v1", "mirror.example/base:v1")) == []
+    assert companions([BASE], passthrough, (f"{ACME}/base:v1", "mirror.example/base:v1")) == []
 
 
 MALFORMED: list[dict[str, Any]] = [
@@ -184,14 +184,14 @@ MALFORMED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("value", MALFORMED)
-def test_what_says_nothing_usable_is_left_alone(value: dict[str, Any]) -> None:
+def test_malformed_image_configs_have_no_companion(value: dict[str, Any]) -> None:
     head = {"apiVersion": "pkg.crossplane.io/v1beta1", "kind": "ImageConfig", "metadata": {"name": "odd"}}
 
     assert companions([BASE], [head | value]) == []
 
 
 @pytest.mark.parametrize(("key", "text"), [("apiVersion", "pkg.crossplane.io/v1"), ("kind", "Image")])
-def test_other_kinds_are_not_looked_at(key: str, text: str) -> None:
+def test_other_kinds_have_no_companion(key: str, text: str) -> None:
     assert companions([BASE], [image_config("own", f"{ACME}/base:", runtime=RUNTIME) | {key: text}]) == []
 
 
@@ -217,7 +217,7 @@ _configs = st.lists(
     _mirrors,
     _configs,
 )
-def test_every_lookup_finds_what_it_found_without_pins(
+def test_every_lookup_has_the_same_result_with_and_without_pins(
     tags: dict[str, list[str]],
     mirrors: dict[str, str],
     configs: list[tuple[list[tuple[str, str]], set[str]]],
@@ -232,7 +232,7 @@ def test_every_lookup_finds_what_it_found_without_pins(
         for name, (first, *rest) in tags.items()
     ]
     pairs = {f"{ACME}{end}": f"{mirror}{end}" for end, mirror in mirrors.items()}
-    passed = [
+    passthrough = [
         image_config(
             f"own{i}",
             *map("".join, prefixes),
@@ -243,28 +243,28 @@ def test_every_lookup_finds_what_it_found_without_pins(
     rewriting = [image_config("r", old, rewriteImage={"prefix": new}) for old, new in pairs.items()]
 
     pins = find_pins(packages, [rewrite(*pair) for pair in pairs.items()])
-    made = list(render_companions(pins, passed))
+    made = list(render_companions(pins, passthrough))
 
-    everything = [*passed, *rewriting, *map(render_pin, pins), *made]
+    everything = [*passthrough, *rewriting, *map(render_pin, pins), *made]
     for pin in pins:
         before, after = rewrite_image(rewriting, pin.prefix), rewrite_image(everything, pin.prefix)
         assert after.endswith(f"@{pin.digest}")
         for purpose in PURPOSES:
-            assert _found(everything, purpose, after) == _expected(passed, purpose, before, after)
+            assert _found(everything, purpose, after) == _expected(passthrough, purpose, before, after)
 
 
-def _expected(passed: list[dict[str, Any]], purpose: str, before: str, after: str) -> object:
+def _expected(passthrough: list[dict[str, Any]], purpose: str, before: str, after: str) -> object:
     # Only a config that speaks of the digest itself may now be found instead.
     by_digest = [
-        prefix for prefix in _prefixes(passed, purpose) if "@" in prefix and after.startswith(prefix)
+        prefix for prefix in _prefixes(passthrough, purpose) if "@" in prefix and after.startswith(prefix)
     ]
-    return _found(passed, purpose, after if by_digest else before)
+    return _found(passthrough, purpose, after if by_digest else before)
 
 
-def _prefixes(passed: list[dict[str, Any]], purpose: str) -> list[str]:
+def _prefixes(passthrough: list[dict[str, Any]], purpose: str) -> list[str]:
     return [
         match["prefix"]
-        for config in passed
+        for config in passthrough
         if purpose in config["spec"]
         for match in config["spec"]["matchImages"]
     ]

@@ -1,4 +1,4 @@
-"""The rendered set is never empty and has no two objects in one place."""
+"""The rendered set is never empty, and no two of its objects have one identity."""
 
 from typing import Any
 
@@ -63,35 +63,35 @@ def test_objects_without_a_name_are_never_the_same() -> None:
     check_identities([(FOLDER, [job, dict(job), {"apiVersion": "batch/v1", "kind": "Job"}])])
 
 
-def test_two_objects_of_the_folder_that_are_one_are_refused() -> None:
+def test_two_passthrough_objects_with_one_identity_are_refused() -> None:
     values = [secret("a", "n", api="acme.example/v1"), secret("a", "n", api="acme.example/v2")]
 
     with pytest.raises(InvalidInput) as error:
         check_identities([(FOLDER, values)])
 
-    assert error.value.what == "two objects are Secret n/a of acme.example"
+    assert error.value.what == "there are two objects Secret n/a of acme.example"
     assert error.value.why[:2] == ("one is in the folder", "the other is in the folder")
     assert error.value.next == ("keep one of them",)
 
 
-def test_an_object_of_the_folder_in_the_place_of_a_pin_is_refused() -> None:
+def test_a_passthrough_object_with_the_identity_of_a_pin_is_refused() -> None:
     pin = image_config("xplock-a-v1-0123abcd", f"{ACME}/a:v1")
 
     with pytest.raises(InvalidInput) as error:
         check_identities([(FOLDER, [dict(pin)]), (LOCK, [pin])])
 
-    assert error.value.what == "two objects are ImageConfig xplock-a-v1-0123abcd of pkg.crossplane.io"
+    assert error.value.what == "there are two objects ImageConfig xplock-a-v1-0123abcd of pkg.crossplane.io"
     assert error.value.why[:2] == ("one is in the folder", "the other is made from the lock")
     assert error.value.next == ("remove or rename the one in the folder",)
 
 
-def test_two_packages_under_one_name_are_both_told() -> None:
+def test_the_error_names_both_packages_with_one_name() -> None:
     values = [provider("a", f"{ACME}/a:v1"), provider("a", f"other.example/a@{digest('ab')}")]
 
     with pytest.raises(InvalidInput) as error:
         check_identities([(LOCK, values)])
 
-    assert error.value.what == "two objects are Provider a of pkg.crossplane.io"
+    assert error.value.what == "there are two objects Provider a of pkg.crossplane.io"
     assert error.value.why[:2] == (
         f"one is made from the lock, for {ACME}/a:v1",
         f"the other is made from the lock, for other.example/a@{digest('ab')}",

@@ -1,4 +1,4 @@
-"""A copy of a folder: everything that is in it, nothing that is not, and never too much."""
+"""Copying a folder: all of its files, no links, within the limits."""
 
 import os
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def test_files_and_folders_are_copied_hidden_ones_too(source: Path, tmp_path: Pa
     assert found == {"one.yaml": "1", "a": True, "a/b": True, "a/b/.env": "two"}
 
 
-def test_a_repositorys_own_folder_is_left_out(source: Path, tmp_path: Path) -> None:
+def test_the_git_folder_is_not_copied(source: Path, tmp_path: Path) -> None:
     (source / ".git").mkdir()
     (source / ".git/link").symlink_to("/")
 
@@ -50,7 +50,7 @@ def test_a_repositorys_own_folder_is_left_out(source: Path, tmp_path: Path) -> N
     ],
     ids=["a link to a file", "a link to a folder", "a link to nothing", "a pipe"],
 )
-def test_what_is_no_plain_file_is_refused_by_its_name(
+def test_the_error_names_a_file_that_is_not_a_plain_one(
     source: Path, tmp_path: Path, put: Callable[[Path], None], why: str
 ) -> None:
     put(source / "a/odd")
@@ -77,6 +77,6 @@ def test_a_folder_has_as_many_files_and_bytes_as_are_allowed_and_no_more(
     assert setting in raised.value.next[0]
 
 
-def test_a_folder_that_cannot_be_copied_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_copied_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RenderError, match="gone cannot be copied\n  why:  no such file or directory"):
         copy_folder(tmp_path / "gone", tmp_path / "copy", Limits())

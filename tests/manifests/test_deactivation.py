@@ -28,7 +28,7 @@ def render(version: str, *, guarded: bool = True) -> list[dict[str, Any]]:
     return render_deactivated(old, guarded=guarded, crossplane=parse_version(version))
 
 
-def test_a_replaced_package_is_rendered_in_full_and_switched_off_with_its_revision() -> None:
+def test_a_deactivated_package_is_rendered_in_full_with_its_inactive_revision() -> None:
     value, revision = render("v2.3.4")
 
     assert value == {
@@ -60,7 +60,7 @@ def test_a_replaced_package_is_rendered_in_full_and_switched_off_with_its_revisi
     assert problems_of(revision, partial=True) == []
 
 
-def test_from_crossplane_v2_4_on_the_spec_alone_switches_it_off() -> None:
+def test_from_crossplane_v2_4_on_no_revision_is_rendered() -> None:
     assert [value["kind"] for value in render("v2.4.0")] == ["Provider"]
     assert render("v2.4.0")[0] == render("v2.3.4")[0]
 

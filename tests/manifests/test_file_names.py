@@ -1,4 +1,4 @@
-"""Names of files: readable, safe, and never one for two objects."""
+"""File names: readable, safe, and different for every object."""
 
 import re
 from typing import Any
@@ -27,7 +27,7 @@ def an_object(
         (an_object(".Hidden", "größe"), "hidden-gr-e.yaml"),
     ],
 )
-def test_a_file_is_called_what_its_object_is_called(value: dict[str, Any], name: str) -> None:
+def test_a_file_is_named_after_its_object(value: dict[str, Any], name: str) -> None:
     assert name_files([value]) == [name]
 
 
@@ -49,24 +49,24 @@ def test_names_that_differ_only_in_case_or_in_unsafe_characters_become_different
     assert all(re.fullmatch(r"provider-a-b-[0-9a-f]{16}\.yaml", name) for name in names)
 
 
-def test_what_a_dash_could_belong_to_is_no_reason_to_lose_an_object() -> None:
+def test_objects_whose_joined_names_are_equal_get_different_files() -> None:
     names = name_files([an_object("K", "c", "a-b"), an_object("K", "b-c", "a")])
 
     assert len(set(names)) == 2
 
 
-def test_long_names_are_cut_and_told_apart_by_a_hash() -> None:
+def test_long_names_are_cut_and_end_with_a_hash() -> None:
     names = name_files([an_object(name="a" * 250), an_object(name="a" * 251)])
 
     assert len(set(names)) == 2
     assert all(len(name) == 120 + len(".yaml") for name in names)
 
 
-def test_the_list_of_files_keeps_its_name_to_itself() -> None:
+def test_no_object_gets_the_file_name_of_the_kustomization() -> None:
     assert KUSTOMIZATION not in name_files([an_object("Kustomization", "")])
 
 
-def test_a_name_that_looks_like_the_hashed_name_of_another_takes_nothing_away() -> None:
+def test_a_name_that_equals_the_hashed_name_of_another_object_gets_its_own_file() -> None:
     twins = [an_object(name="a"), an_object(name="A")]
     lookalike = name_files(twins)[0].removesuffix(".yaml").removeprefix("provider-")
 

@@ -37,11 +37,13 @@ from render.manifests.identity import group_of, identify
         ({}, ("", "", "", "")),
     ],
 )
-def test_what_makes_an_object_the_one_it_is(value: dict[str, Any], identity: tuple[str, ...]) -> None:
+def test_the_identity_is_group_kind_namespace_and_name(
+    value: dict[str, Any], identity: tuple[str, ...]
+) -> None:
     assert identify(value) == identity
 
 
-def test_the_group_is_what_stands_before_the_version() -> None:
+def test_the_group_is_the_part_before_the_version() -> None:
     assert group_of({"apiVersion": "v1"}) == ""
     assert group_of({"apiVersion": "a.example/v1beta1"}) == "a.example"
     assert group_of({"apiVersion": None}) == ""

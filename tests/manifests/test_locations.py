@@ -1,4 +1,4 @@
-"""A tag is pulled from where the longest rewrite puts it."""
+"""A tag is pulled from the repository that the longest matching rewrite names."""
 
 import pytest
 from rig.builders.render_inputs import rewrite
@@ -41,7 +41,7 @@ DIGEST = "sha256:" + "ab" * 32
         ({"xpkg.example.org": "127.0.0.1:5000"}, "127.0.0.1:5000/acme/nop:v1.2", "127.0.0.1:5000/acme/nop"),
     ],
 )
-def test_what_is_pulled_and_where_from(pairs: dict[str, str], pulled: str, location: str) -> None:
+def test_the_pulled_reference_and_its_repository(pairs: dict[str, str], pulled: str, location: str) -> None:
     locations = Locations([rewrite(old, new) for old, new in pairs.items()])
 
     assert locations.find(NOP, "v1.2") == (pulled, location)
@@ -57,7 +57,7 @@ def test_what_is_pulled_and_where_from(pairs: dict[str, str], pulled: str, locat
         {f"{NOP}:v1.2": "c.example/nop"},
     ],
 )
-def test_a_rewrite_that_makes_no_reference_is_named_with_its_place(pairs: dict[str, str]) -> None:
+def test_the_error_names_a_rewrite_whose_result_is_not_a_reference(pairs: dict[str, str]) -> None:
     locations = Locations(
         [rewrite(old, new, "mirror.yaml: spec.matchImages[0]") for old, new in pairs.items()]
     )
@@ -68,7 +68,7 @@ def test_a_rewrite_that_makes_no_reference_is_named_with_its_place(pairs: dict[s
     assert "mirror.yaml: spec.matchImages[0]" in str(error.value)
 
 
-def test_a_tag_that_fits_does_not_vouch_for_one_that_does_not() -> None:
+def test_every_tag_is_checked_even_if_another_tag_of_its_source_was_valid() -> None:
     locations = Locations([rewrite(NOP, "mirror.example/nop"), rewrite(f"{NOP}:v1", "mirror.example/nop/")])
 
     assert locations.find(NOP, "v2") == ("mirror.example/nop:v2", "mirror.example/nop")
@@ -76,7 +76,7 @@ def test_a_tag_that_fits_does_not_vouch_for_one_that_does_not() -> None:
         locations.find(NOP, "v1.2")
 
 
-def test_only_a_rewrite_of_all_of_a_reference_is_exact() -> None:
+def test_only_a_rewrite_of_the_whole_reference_is_exact() -> None:
     whole = rewrite(f"{NOP}:v1.2", "c.example/nop:v1.2")
     locations = Locations([rewrite(NOP, "b.example/nop"), whole])
 

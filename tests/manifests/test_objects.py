@@ -69,7 +69,7 @@ def read_back(objects: Sequence[Mapping[str, Any]]) -> list[Any]:
     return parse_documents(stream.encode(), file_rules(Limits()))
 
 
-def test_one_provider_becomes_its_pin_and_itself() -> None:
+def test_one_provider_is_rendered_as_its_pin_and_its_package_object() -> None:
     nop = package(
         "nop v0.4.0",
         object_name="provider-nop",
@@ -109,7 +109,7 @@ def test_one_provider_becomes_its_pin_and_itself() -> None:
     check(objects)
 
 
-def test_settings_then_pins_then_packages_from_below_then_all_else() -> None:
+def test_the_order_is_settings_pins_packages_dependencies_first_and_then_other_objects() -> None:
     mirror = image_config("mirror", "xpkg.example.org", rewriteImage={"prefix": "mirror.example"})
 
     objects = render_objects(small(), inputs(BUCKET, RUNTIME, SECRET, mirror))
@@ -131,7 +131,7 @@ def test_settings_then_pins_then_packages_from_below_then_all_else() -> None:
     check(objects)
 
 
-def test_pins_lead_where_the_folders_own_rewrites_lead() -> None:
+def test_pins_include_the_folders_own_rewrites() -> None:
     mirror = image_config("mirror", "xpkg.example.org", rewriteImage={"prefix": "mirror.example"})
     made = small()
 
@@ -168,7 +168,7 @@ def test_pins_are_sorted_by_name_and_a_companion_follows_its_pin() -> None:
 
 
 @pytest.mark.parametrize("mode", [PinMode.TAG, PinMode.NATIVE])
-def test_only_one_way_of_pinning_makes_image_configs(mode: PinMode) -> None:
+def test_only_pin_digest_renders_image_configs(mode: PinMode) -> None:
     kept = (KeptPin("v1.0.0", digest("10")),)
     secret = image_config("secret", f"{ACME}/base:v1", registry=pull_secret("x"))
 
@@ -179,7 +179,7 @@ def test_only_one_way_of_pinning_makes_image_configs(mode: PinMode) -> None:
     assert named(objects) == ["ImageConfig/secret", "Provider/acme-base"]
 
 
-def test_flat_waves_put_settings_and_pins_first_and_say_nothing_else() -> None:
+def test_flat_waves_put_settings_and_pins_first_and_set_no_other_wave() -> None:
     late = image_config("late", "xpkg.example.org", runtime={"configRef": {"name": "big"}})
     late["metadata"]["annotations"] = {WAVE: "7"}
 
@@ -226,7 +226,7 @@ def test_packages_are_guarded_and_nothing_else_is() -> None:
     assert all(value["metadata"]["annotations"].items() >= GUARDS.items() for value in guarded)
 
 
-def test_no_guard_where_none_is_wanted_or_the_package_is_released() -> None:
+def test_no_guard_with_guard_false_or_on_a_released_package() -> None:
     free = render_objects(small(), inputs(settings=Settings(guard=False)))
     released = render_objects(lock([package("old v1.0.0", released=True), package("new v1.0.0")]), inputs())
 
@@ -236,7 +236,7 @@ def test_no_guard_where_none_is_wanted_or_the_package_is_released() -> None:
     ] == ["Provider/acme-new"]
 
 
-def test_an_instance_of_a_packages_kind_may_be_unknown_yet() -> None:
+def test_an_object_of_a_packages_kind_skips_the_dry_run() -> None:
     objects = render_objects(small(), inputs(BUCKET, SECRET, settings=TAGS_ONLY))
 
     assert objects[-2:] == [
@@ -245,14 +245,14 @@ def test_an_instance_of_a_packages_kind_may_be_unknown_yet() -> None:
     ]
 
 
-def test_a_definition_without_a_group_says_nothing_of_core_objects() -> None:
+def test_a_definition_without_a_group_does_not_match_core_objects() -> None:
     odd = lock([package("odd v1.0.0", groups=("",))])
 
     assert render_objects(odd, inputs(SECRET))[-1] == SECRET
 
 
-def test_inputs_and_lock_stay_as_they_are() -> None:
-    passed = [
+def test_rendering_does_not_change_inputs_or_lock() -> None:
+    passthrough = [
         deepcopy(RUNTIME),
         deepcopy(BUCKET),
         image_config("own", f"{ACME}/net:v1", runtime={"a": {"b": "c"}}),
@@ -260,14 +260,14 @@ def test_inputs_and_lock_stay_as_they_are() -> None:
     made = lock(
         [package("net v1.1.0", groups=("s3.acme.example",), fields={"metadata": {"labels": {"a": "b"}}})]
     )
-    before = repr((passed, made))
+    before = repr((passthrough, made))
 
-    render_objects(made, inputs(*passed))
+    render_objects(made, inputs(*passthrough))
 
-    assert repr((passed, made)) == before
+    assert repr((passthrough, made)) == before
 
 
-def test_a_lock_from_a_file_renders_to_the_same_bytes_as_one_that_was_never_written() -> None:
+def test_a_lock_read_from_a_file_and_one_in_memory_render_to_the_same_bytes() -> None:
     fields = {
         "spec": {
             "runtimeConfigRef": {"name": "big", "apiVersion": "pkg.crossplane.io/v1beta1"},
@@ -306,7 +306,7 @@ def test_a_lock_among_the_objects_is_refused() -> None:
         "packages": [],
     }
 
-    with pytest.raises(InvalidInput, match="a Lock to apply"):
+    with pytest.raises(InvalidInput, match="contains a Lock"):
         render_objects(small(), inputs(live))
 
 
@@ -315,7 +315,7 @@ def test_rendered_objects_that_come_back_as_inputs_are_refused() -> None:
     pin = render_objects(made, inputs())[0]
     own = rewrite(pin["spec"]["matchImages"][0]["prefix"], pin["spec"]["rewriteImage"]["prefix"])
 
-    with pytest.raises(InvalidInput, match="two objects are ImageConfig xplock-acme-net") as error:
+    with pytest.raises(InvalidInput, match="there are two objects ImageConfig xplock-acme-net") as error:
         render_objects(made, inputs(pin, rewrites=[own]))
 
     assert error.value.next == ("remove or rename the one in the folder",)
@@ -345,14 +345,14 @@ TEMPLATES = [
 @pytest.mark.parametrize("text", TEMPLATES)
 def test_text_that_looks_like_a_template_stays_as_it_is(text: str) -> None:
     fields = {"metadata": {"annotations": {"note": text}}, "spec": {"commonAnnotations": {"note": text}}}
-    passed = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": text}}
+    passthrough = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": text}}
 
-    objects = render_objects(lock([package("base v1.0.0", fields=fields)]), inputs(passed))
+    objects = render_objects(lock([package("base v1.0.0", fields=fields)]), inputs(passthrough))
 
     assert read_back(objects) == objects
     assert objects[1]["metadata"]["annotations"]["note"] == text
     assert objects[1]["spec"]["commonAnnotations"] == {"note": text}
-    assert objects[2] == passed
+    assert objects[2] == passthrough
 
 
 BREAKOUTS = [
@@ -372,14 +372,14 @@ def test_no_value_breaks_out_of_its_document(text: str) -> None:
         "spec": {"commonLabels": {"l": text}},
     }
     secret = image_config("own", f"{ACME}/base:v1", registry=pull_secret(text))
-    passed = {
+    passthrough = {
         "apiVersion": "s3.acme.example/v1",
         "kind": "Bucket",
         "metadata": {"name": text, "annotations": {OPTIONS: text}},
     }
     base = package("base v1.0.0", fields=fields, groups=("s3.acme.example",))
 
-    objects = render_objects(lock([base]), inputs(secret, passed))
+    objects = render_objects(lock([base]), inputs(secret, passthrough))
 
     assert read_back(objects) == objects
     assert [value["kind"] for value in objects] == [

@@ -1,4 +1,4 @@
-"""The rendered set through a kustomization: built by the real program, in a copy, and checked."""
+"""Overlays: built by the real kustomize in a copy, with the output checked."""
 
 import os
 import resource
@@ -13,7 +13,7 @@ from render.inputs.problems import InvalidInputs
 from render.limits import Limits
 from render.manifests.overlay import OverlayFailed, UnusableOverlay, apply_overlay
 from render.manifests.overlay_checks import BrokenByOverlay
-from render.manifests.passthrough import PassedLock
+from render.manifests.passthrough import LockAmongInputs
 from render.system.scratch import NoPlace
 
 PIN = {
@@ -76,7 +76,7 @@ def names(objects: list[dict[str, Any]]) -> list[str]:
     return [f"{value['kind']}/{value['metadata']['name']}" for value in objects]
 
 
-def test_an_overlay_without_a_wish_changes_nothing(project: Path, scratch: Path) -> None:
+def test_an_empty_overlay_changes_nothing(project: Path, scratch: Path) -> None:
     folder = overlay(project, "kind: Kustomization\napiVersion: kustomize.config.k8s.io/v1beta1\n")
 
     assert apply(folder, project) == OBJECTS
@@ -120,7 +120,7 @@ def test_patches_labels_and_more_objects_come_in_and_the_order_stays(project: Pa
     }
 
 
-def test_a_namespace_for_everything_is_no_other_package(project: Path) -> None:
+def test_an_overlay_may_set_a_namespace(project: Path) -> None:
     made = apply(overlay(project, "namespace: crossplane-system\n"), project)
 
     assert names(made)[:3] == names(OBJECTS)[:3]
@@ -129,8 +129,8 @@ def test_a_namespace_for_everything_is_no_other_package(project: Path) -> None:
 @pytest.mark.parametrize(
     ("kustomization", "problem"),
     [
-        ("namePrefix: prod-\n", "Provider/store is gone, or has another name"),
-        ("nameSuffix: -prod\n", "Configuration/app is gone, or has another name"),
+        ("namePrefix: prod-\n", "Provider/store is removed or renamed"),
+        ("nameSuffix: -prod\n", "Configuration/app is removed or renamed"),
         (
             "patches: [{target: {kind: Provider}, patch: '"
             '[{"op": "replace", "path": "/spec/package", "value": "x:v2"}]'
@@ -140,7 +140,7 @@ def test_a_namespace_for_everything_is_no_other_package(project: Path) -> None:
         (
             "patches: [{target: {kind: Provider}, patch: '{apiVersion: pkg.crossplane.io/v1, kind: Provider, "
             "metadata: {name: store}, $patch: delete}'}]\n",
-            "Provider/store is gone, or has another name",
+            "Provider/store is removed or renamed",
         ),
         (
             "patches: [{target: {kind: ImageConfig}, patch: "
@@ -151,7 +151,7 @@ def test_a_namespace_for_everything_is_no_other_package(project: Path) -> None:
         ("resources: [new.yaml]\n", "Function/new is new, and a package has to be locked"),
     ],
 )
-def test_packages_and_pins_are_not_the_overlays_to_change(
+def test_an_overlay_must_not_change_packages_and_pins(
     project: Path, scratch: Path, kustomization: str, problem: str
 ) -> None:
     new = "apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: new}\nspec: {package: x:v1}\n"
@@ -165,14 +165,14 @@ def test_packages_and_pins_are_not_the_overlays_to_change(
     assert list(scratch.iterdir()) == []
 
 
-def test_an_overlay_adds_no_lock(project: Path, scratch: Path) -> None:
+def test_an_overlay_must_not_add_a_lock(project: Path, scratch: Path) -> None:
     lock = "apiVersion: pkg.crossplane.io/v1beta1\nkind: Lock\nmetadata: {name: lock}\n"
     folder = overlay(project, "resources: [lock.yaml]\n", {"lock.yaml": lock})
 
-    with pytest.raises(PassedLock) as raised:
+    with pytest.raises(LockAmongInputs) as raised:
         apply(folder, project)
 
-    assert raised.value.what.startswith(f"{folder} holds a Lock to apply")
+    assert raised.value.what.startswith(f"{folder} contains a Lock")
     assert f"out of {folder}, " in raised.value.next[0]
     assert list(scratch.iterdir()) == []
 
@@ -224,7 +224,7 @@ def test_a_file_outside_is_refused_before_anything_looks_for_it(
         ("helmCharts: []\n", "charts are not inflated"),
     ],
 )
-def test_nothing_remote_and_nothing_that_runs_programs(project: Path, kustomization: str, why: str) -> None:
+def test_remote_resources_and_plugins_are_refused(project: Path, kustomization: str, why: str) -> None:
     folder = overlay(
         project, kustomization, {"run.yaml": "apiVersion: x/v1\nkind: Run\nmetadata: {name: x}\n"}
     )
@@ -234,14 +234,14 @@ def test_nothing_remote_and_nothing_that_runs_programs(project: Path, kustomizat
         apply(folder, project, PATH="")
 
 
-def test_a_folder_without_a_kustomization_is_no_overlay(project: Path) -> None:
+def test_a_folder_without_a_kustomization_is_refused(project: Path) -> None:
     (project / "over").mkdir()
 
     with pytest.raises(InvalidInputs, match="expected one kustomization, found none"):
         apply(project / "over", project)
 
 
-def test_the_project_itself_is_no_overlay(project: Path) -> None:
+def test_the_project_folder_itself_is_refused(project: Path) -> None:
     with pytest.raises(UnusableOverlay) as raised:
         apply(project / "../project", project)
 
@@ -285,7 +285,7 @@ def test_a_link_in_the_overlay_is_refused(project: Path, scratch: Path) -> None:
         ("resources: [twice.yaml]\n", "store"),
     ],
 )
-def test_what_does_not_build_is_told_by_the_overlays_own_name(
+def test_a_build_error_names_the_overlay_and_not_its_copy(
     project: Path, kustomization: str, told: str
 ) -> None:
     twice = "apiVersion: pkg.crossplane.io/v1\nkind: Provider\nmetadata: {name: store}\n"
@@ -303,7 +303,7 @@ def test_what_does_not_build_is_told_by_the_overlays_own_name(
 
 
 @pytest.mark.usefixtures("scratch")
-def test_what_kustomize_cannot_take_of_the_rendered_set_is_told_without_its_place(project: Path) -> None:
+def test_a_build_error_about_a_rendered_object_does_not_name_the_copy(project: Path) -> None:
     unnamed = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "a-"}}
     folder = overlay(project, "labels: []\n")
 
@@ -315,7 +315,7 @@ def test_what_kustomize_cannot_take_of_the_rendered_set_is_told_without_its_plac
 
 
 @pytest.mark.parametrize("limits", [Limits(kustomize_bytes=700), Limits(kustomize_seconds=0)])
-def test_whatever_bound_is_hit_the_copy_is_not_named(project: Path, scratch: Path, limits: Limits) -> None:
+def test_errors_about_limits_do_not_name_the_copy(project: Path, scratch: Path, limits: Limits) -> None:
     folder = overlay(
         project, "commonAnnotations: {long: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}\n"
     )
@@ -329,7 +329,7 @@ def test_whatever_bound_is_hit_the_copy_is_not_named(project: Path, scratch: Pat
     assert list(scratch.iterdir()) == []
 
 
-def test_without_kustomize_it_says_so(project: Path, scratch: Path) -> None:
+def test_a_missing_kustomize_is_an_error(project: Path, scratch: Path) -> None:
     folder = overlay(project, "labels: []\n")
 
     with pytest.raises(OverlayFailed) as raised:
@@ -340,7 +340,7 @@ def test_without_kustomize_it_says_so(project: Path, scratch: Path) -> None:
     assert str(scratch) not in str(raised.value)
 
 
-def test_without_a_place_for_the_copy_it_says_so(project: Path, scratch: Path) -> None:
+def test_a_missing_temporary_folder_is_an_error(project: Path, scratch: Path) -> None:
     folder = overlay(project, "labels: []\n")
     scratch.rmdir()
 
@@ -351,7 +351,7 @@ def test_without_a_place_for_the_copy_it_says_so(project: Path, scratch: Path) -
     assert raised.value.next == ("set TMPDIR to a folder that can be written to",)
 
 
-def test_without_room_for_the_copy_it_says_so(project: Path, scratch: Path) -> None:
+def test_a_full_temporary_folder_is_an_error(project: Path, scratch: Path) -> None:
     folder = overlay(project, "labels: []\n")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (64, hard))
@@ -367,7 +367,7 @@ def test_without_room_for_the_copy_it_says_so(project: Path, scratch: Path) -> N
     assert list(scratch.iterdir()) == []
 
 
-def test_the_users_own_files_stay_as_they_are(project: Path) -> None:
+def test_the_users_files_are_not_changed(project: Path) -> None:
     folder = overlay(project, "# mine\nresources: []\nlabels: [{pairs: {team: a}}]\n")
 
     apply(folder, project)

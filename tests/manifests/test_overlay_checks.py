@@ -1,11 +1,11 @@
-"""What an overlay may change, and what it may not."""
+"""The changes that an overlay may make, and those that are refused."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from render.manifests.overlay_checks import BrokenByOverlay, check_fixed
+from render.manifests.overlay_checks import BrokenByOverlay, check_overlay_output
 
 
 def an_object(kind: str, name: str, api: str = "pkg.crossplane.io/v1", **spec: Any) -> dict[str, Any]:
@@ -26,27 +26,27 @@ BEFORE = [pin(), SECRET, PROVIDER, FUNCTION, CONFIG]
 
 def problems(*after: dict[str, Any]) -> list[str]:
     with pytest.raises(BrokenByOverlay) as raised:
-        check_fixed(BEFORE, after, Path("over"))
+        check_overlay_output(BEFORE, after, Path("over"))
     assert raised.value.exit_code == 2
-    assert raised.value.what == "the overlay in over changes what is locked"
+    assert raised.value.what == "the overlay in over changes locked packages or pins"
     return list(raised.value.why)
 
 
-def test_other_fields_other_objects_and_new_ones_are_the_users() -> None:
+def test_an_overlay_may_change_other_fields_and_add_other_objects() -> None:
     labelled = {**PROVIDER, "metadata": {"name": "a", "namespace": "x", "labels": {"team": "b"}}}
     extended = {**FUNCTION, "spec": {**FUNCTION["spec"], "revisionHistoryLimit": 3}}
     new = an_object("ConfigMap", "new", "v1")
     other_group = an_object("Provider", "p", "other.example.org/v1")
 
-    check_fixed(BEFORE, [new, other_group, extended, labelled, pin()], Path("over"))
+    check_overlay_output(BEFORE, [new, other_group, extended, labelled, pin()], Path("over"))
 
 
 @pytest.mark.parametrize(
     ("after", "problem"),
     [
-        ([pin(), FUNCTION], "Provider/a is gone, or has another name"),
-        ([pin(), PROVIDER], "Function/f is gone, or has another name"),
-        ([PROVIDER, FUNCTION], "ImageConfig/pin is gone, or has another name"),
+        ([pin(), FUNCTION], "Provider/a is removed or renamed"),
+        ([pin(), PROVIDER], "Function/f is removed or renamed"),
+        ([PROVIDER, FUNCTION], "ImageConfig/pin is removed or renamed"),
         (
             [pin(), FUNCTION, an_object("Provider", "a", package="b:v1")],
             "Provider/a: spec.package is b:v1, and was a:v1",
@@ -72,21 +72,21 @@ def test_other_fields_other_objects_and_new_ones_are_the_users() -> None:
                 FUNCTION,
                 an_object("Provider", "a", "pkg.crossplane.io/v1beta1", package="a:v1"),
             ],
-            "Provider/a is there 2 times",
+            "there are 2 objects Provider/a",
         ),
         (
             [pin(), PROVIDER, FUNCTION, *[{**CONFIG, "metadata": {"name": "c", "namespace": "n"}}] * 2],
-            "ProviderConfig/n/c is there 2 times",
+            "there are 2 objects ProviderConfig/n/c",
         ),
     ],
 )
-def test_packages_and_pins_stay_what_they_are(after: list[dict[str, Any]], problem: str) -> None:
+def test_changed_packages_and_pins_are_refused(after: list[dict[str, Any]], problem: str) -> None:
     assert problems(*after) == [problem]
 
 
-def test_a_renamed_package_is_told_as_what_went_and_what_came() -> None:
+def test_a_renamed_package_is_reported_as_removed_and_as_new() -> None:
     assert problems(pin(), FUNCTION, an_object("Provider", "x-a", package="a:v1")) == [
-        "Provider/a is gone, or has another name",
+        "Provider/a is removed or renamed",
         "Provider/x-a is new, and a package has to be locked",
     ]
 
@@ -95,21 +95,21 @@ def test_many_problems_are_counted_and_not_all_shown() -> None:
     before = [an_object("Provider", f"p{i}", package="x") for i in range(25)]
 
     with pytest.raises(BrokenByOverlay) as raised:
-        check_fixed(before, [], Path("over"))
+        check_overlay_output(before, [], Path("over"))
 
     assert len(raised.value.why) == 21
     assert raised.value.why[-1] == "… and 5 more"
 
 
-def test_a_rewrite_that_pins_do_not_know_of_is_refused() -> None:
+def test_a_new_rewrite_is_refused() -> None:
     mirror = {**pin("a:v1", "evil@sha256:2"), "metadata": {"name": "mirror"}}
 
     assert problems(*BEFORE, mirror) == [
-        "ImageConfig/mirror is new, and pins have to know of every rewrite: put it into the folder itself"
+        "ImageConfig/mirror is new, and pins depend on every rewrite: put it into the folder itself"
     ]
 
 
-def test_nobody_is_detached_or_switched_on_again_behind_the_locks_back() -> None:
+def test_an_overlay_must_not_detach_or_reactivate_a_package() -> None:
     off = an_object("Provider", "off", package="o:v1", revisionActivationPolicy="Manual")
     revision = an_object("ProviderRevision", "off-1", desiredState="Inactive")
     attached = {**PROVIDER, "spec": {**PROVIDER["spec"], "skipDependencyResolution": True}}
@@ -117,7 +117,7 @@ def test_nobody_is_detached_or_switched_on_again_behind_the_locks_back() -> None
     active = an_object("ProviderRevision", "off-1", desiredState="Active")
 
     with pytest.raises(BrokenByOverlay) as raised:
-        check_fixed([PROVIDER, off, revision], [attached, on, active], Path("over"))
+        check_overlay_output([PROVIDER, off, revision], [attached, on, active], Path("over"))
 
     assert raised.value.why == (
         "Provider/a: spec.skipDependencyResolution is True, and was None",

@@ -1,4 +1,4 @@
-"""A locked package becomes the object that installs it, with everything the user said of it."""
+"""A locked package is rendered as its package object, with the user's own fields."""
 
 import pytest
 from rig.builders.locks import digest, package, source
@@ -11,7 +11,7 @@ from render.packages import Kind
 ACME = "xpkg.example.org/acme"
 
 
-def test_a_dependency_is_its_name_its_tag_and_who_needs_it() -> None:
+def test_a_dependency_has_a_name_a_tag_and_its_dependants() -> None:
     base = package("base v1.2.0", required_by=(f"{ACME}/app", f"{ACME}/tool"))
 
     made = render_package(base, wave=None, guarded=False)
@@ -29,7 +29,7 @@ def test_a_dependency_is_its_name_its_tag_and_who_needs_it() -> None:
 
 
 @pytest.mark.parametrize("kind", list(Kind))
-def test_each_kind_of_package_is_an_object_that_crossplane_takes(kind: Kind) -> None:
+def test_each_kind_of_package_is_rendered_as_its_own_kind(kind: Kind) -> None:
     made = render_package(package("base v1.2.0", kind=kind), wave="0", guarded=True)
 
     assert made["kind"] == str(kind)
@@ -37,7 +37,7 @@ def test_each_kind_of_package_is_an_object_that_crossplane_takes(kind: Kind) -> 
     assert problems_of(made) == []
 
 
-def test_what_nobody_says_anything_of_has_no_empty_parts() -> None:
+def test_a_package_without_fields_has_no_empty_sections() -> None:
     made = render_package(package("base v1.2.0"), wave=None, guarded=False)
 
     assert made["metadata"] == {"name": "acme-base"}
@@ -100,7 +100,7 @@ def test_the_manifest_wins_over_the_settings_key_by_key() -> None:
     }
 
 
-def test_what_is_installed_by_digest_has_no_tag() -> None:
+def test_a_package_installed_by_digest_has_no_tag() -> None:
     pinned = digest("ab")
 
     made = render_package(package(f"base {pinned}", tag="v1.2.0"), wave=None, guarded=False)
@@ -128,7 +128,7 @@ def test_a_detached_package_skips_resolution_whatever_its_manifest_says(own: dic
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_an_attached_package_keeps_what_its_manifest_says_of_resolution(own: bool) -> None:
+def test_an_attached_package_keeps_skip_dependency_resolution_of_its_manifest(own: bool) -> None:
     fields = {"spec": {"skipDependencyResolution": own}}
 
     made = render_package(package("base v1.2.0", fields=fields), wave=None, guarded=False)
@@ -174,7 +174,7 @@ def test_rendering_leaves_the_lock_as_it_is() -> None:
     assert repr(fields) == before
 
 
-def test_no_field_takes_the_place_of_the_locked_package() -> None:
+def test_no_field_replaces_the_locked_package() -> None:
     fields = {"spec": {"package": "other.example/a:v1"}, "metadata": {"name": "other"}}
 
     made = render_package(package("base v1.2.0", fields=fields, overrides=fields), wave=None, guarded=False)
@@ -195,7 +195,7 @@ def test_fields_that_are_no_mappings_are_left_out() -> None:
     assert made["spec"] == {"package": f"{ACME}/base:v1.2.0"}
 
 
-def test_a_registry_without_a_dot_is_refused_with_a_way_out() -> None:
+def test_a_registry_without_a_dot_is_refused_with_advice() -> None:
     refused = ["localhost:5000/acme/base:v1.0.0", f"[::1]:5000/acme/base@{digest('ab')}"]
 
     with pytest.raises(InvalidInput, match="whose name has no dot") as error:

@@ -1,4 +1,4 @@
-"""The folder's own objects go through unchanged, but for what Argo CD needs to know."""
+"""Passthrough objects are rendered unchanged, except for sync annotations."""
 
 from typing import Any
 
@@ -32,11 +32,11 @@ def value(api: str, kind: str, **annotations: str) -> dict[str, Any]:
         ("v1", "Secret", False),
     ],
 )
-def test_what_says_how_packages_are_pulled_and_run(api: str, kind: str, answer: bool) -> None:
+def test_image_configs_and_runtime_configs_are_settings(api: str, kind: str, answer: bool) -> None:
     assert is_setting(value(api, kind)) is answer
 
 
-def test_a_setting_comes_early_unless_it_says_when() -> None:
+def test_a_setting_gets_the_early_wave_unless_it_has_its_own() -> None:
     early, own = image_config("a", "xpkg.example.org"), image_config("b", "xpkg.example.org")
     own["metadata"]["annotations"] = {WAVE: "-5"}
 
@@ -44,7 +44,7 @@ def test_a_setting_comes_early_unless_it_says_when() -> None:
     assert render_setting(own) == own
 
 
-def test_an_object_of_a_kind_that_comes_with_a_package_may_be_unknown_yet() -> None:
+def test_an_object_whose_kind_a_package_defines_skips_the_dry_run() -> None:
     config = value("aws.acme.example/v1beta1", "ProviderConfig", note="mine")
 
     made = render_other(config, {"aws.acme.example"}, None)
@@ -88,11 +88,11 @@ def test_any_other_object_is_exactly_as_it_was(api: str) -> None:
     ],
 )
 def test_a_lock_is_never_applied(api: str, kind: str) -> None:
-    with pytest.raises(InvalidInput, match=f"holds a {kind} to apply") as error:
+    with pytest.raises(InvalidInput, match=f"contains a {kind}") as error:
         refuse_locks([value("v1", "Secret"), value(api, kind)])
 
     assert f"move the file with the {kind} out of the folder" in str(error.value)
 
 
-def test_locks_of_others_are_none_of_ours() -> None:
+def test_locks_of_other_api_groups_are_allowed() -> None:
     refuse_locks([value("acme.example/v1", "Lock"), value("pkg.crossplane.io/v1beta1", "ImageConfig")])

@@ -1,4 +1,4 @@
-"""Every locked tag leads to the bytes it was locked with, wherever the user's own rewrites put them."""
+"""Every locked tag is rewritten to its digest, at the repository that the user's rewrites name."""
 
 import hashlib
 import re
@@ -41,7 +41,7 @@ def test_a_pin_is_one_image_config_for_source_and_tag() -> None:
     assert problems_of(made) == []
 
 
-def test_the_name_of_a_pin_is_known_by_heart() -> None:
+def test_the_name_of_a_pin_is_stable() -> None:
     (pin,) = find_pins([package("nop v0.4.0")], [])
 
     # printf xpkg.example.org/acme/nop:v0.4.0 | sha256sum
@@ -49,7 +49,7 @@ def test_the_name_of_a_pin_is_known_by_heart() -> None:
 
 
 @pytest.mark.parametrize("tag", ["v1.0.0_rc", "UPPER", "_", "v" + "1" * 127, "a.b-c", "--"])
-def test_any_tag_makes_a_name_that_kubernetes_takes(tag: str) -> None:
+def test_any_tag_makes_a_valid_kubernetes_name(tag: str) -> None:
     base = package(f"base {tag}", object_name="b" * 63)
 
     (made,) = map(render_pin, find_pins([base], []))
@@ -58,7 +58,7 @@ def test_any_tag_makes_a_name_that_kubernetes_takes(tag: str) -> None:
     assert problems_of(made) == []
 
 
-def test_tags_that_look_alike_in_a_name_are_told_apart() -> None:
+def test_tags_that_are_equal_as_names_get_different_pins() -> None:
     packages = [
         package("base v1.0", kept_pins=tuple(KeptPin(tag, digest("a")) for tag in ("v1-0", "v1_-0", "v1.0.")))
     ]
@@ -94,7 +94,7 @@ def test_pins_of_earlier_versions_stay_behind_those_of_what_is_installed() -> No
     assert all(pin.name.startswith("xplock-acme-app-v") for pin in pins if "/app:" in pin.prefix)
 
 
-def test_what_is_installed_by_digest_needs_no_pin_and_keeps_those_of_its_tags() -> None:
+def test_a_package_installed_by_digest_has_no_pin_but_keeps_its_kept_pins() -> None:
     base = package(f"base {digest('ab')}", kept_pins=(KeptPin("v1.0.0", digest("10")),))
 
     pins = find_pins([base], [])
@@ -102,7 +102,7 @@ def test_what_is_installed_by_digest_needs_no_pin_and_keeps_those_of_its_tags() 
     assert [pin.prefix for pin in pins] == [f"{ACME}/base:v1.0.0"]
 
 
-def test_a_tag_has_one_pin_even_if_a_lock_keeps_an_older_one_for_it() -> None:
+def test_the_current_pin_of_a_tag_wins_over_a_kept_one() -> None:
     kept = (KeptPin("v2.0.0", digest("f")), KeptPin("v1.0.0", digest("10")), KeptPin("v1.0.0", digest("11")))
     app = package("app v2.0.0", kept_pins=kept)
 
@@ -133,7 +133,7 @@ def test_an_alias_is_pinned_under_its_old_source_to_bytes_of_the_new_one() -> No
     assert pins[0].name == f"xplock-acme-old-v2-0-0-{marked(f'{ACME}/old:v2.0.0')}"
 
 
-def test_a_package_that_has_moved_keeps_the_pins_of_where_it_was() -> None:
+def test_a_repointed_package_keeps_the_pins_of_its_old_source() -> None:
     kept = (KeptPin("v1.0.0", digest("10"), source=source("old")),)
 
     pins = find_pins([package("new v2.0.0", kept_pins=kept)], [])
@@ -144,7 +144,7 @@ def test_a_package_that_has_moved_keeps_the_pins_of_where_it_was() -> None:
     ]
 
 
-def test_a_tag_that_begins_another_one_does_not_take_its_pin() -> None:
+def test_the_pin_of_a_tag_does_not_apply_to_a_longer_tag() -> None:
     # Plain prefixes: that of v1.1.1 fits v1.1.10 as well.
     packages = [
         package(
@@ -161,7 +161,7 @@ def test_a_tag_that_begins_another_one_does_not_take_its_pin() -> None:
 
 
 @pytest.mark.parametrize("place", ["mirror.yaml: spec.matchImages[1]", "xplock.yaml: rewrites[0]"])
-def test_a_rewrite_of_the_very_tag_is_refused_with_its_place(place: str) -> None:
+def test_a_rewrite_with_the_prefix_of_a_pin_is_refused(place: str) -> None:
     own = rewrite(f"{ACME}/base:v1.2.0", "mirror.example/base:v1.2.0", place)
     base = package("base v1.2.0")
 
@@ -170,13 +170,13 @@ def test_a_rewrite_of_the_very_tag_is_refused_with_its_place(place: str) -> None
 
     assert error.value.why == (
         f"{place} rewrites {ACME}/base:v1.2.0 to mirror.example/base:v1.2.0, "
-        f"its pin to mirror.example/base@{base.digest}",
+        f"its pin rewrites it to mirror.example/base@{base.digest}",
     )
     assert "in front of the tag, or remove it" in str(error.value)
     assert "by its digest" in str(error.value)
 
 
-def test_all_contested_pins_are_told_at_once_within_bounds() -> None:
+def test_all_contested_pins_are_in_one_error_within_bounds() -> None:
     packages = [package(f"p{i:02} v1.0.0") for i in range(25)]
     own = [rewrite(f"{item.source}:v1.0.0", "mirror.example/p:v1.0.0") for item in packages]
 
@@ -187,7 +187,7 @@ def test_all_contested_pins_are_told_at_once_within_bounds() -> None:
     assert error.value.why[20:] == ("… and 5 more",)
 
 
-def test_a_rewrite_by_hand_that_says_what_the_pin_says_is_no_contest() -> None:
+def test_a_rewrite_equal_to_the_pin_is_allowed() -> None:
     base = package("base v1.2.0")
     own = rewrite(f"{ACME}/base:v1.2.0", f"mirror.example/base@{base.digest}")
 
@@ -196,7 +196,7 @@ def test_a_rewrite_by_hand_that_says_what_the_pin_says_is_no_contest() -> None:
     assert pin.target == own.replacement
 
 
-def test_the_users_word_on_an_earlier_tag_stands_without_our_pin() -> None:
+def test_a_users_rewrite_wins_over_a_kept_pin() -> None:
     app = package(
         f"app {digest('ab')}", kept_pins=(KeptPin("v1.0.0", digest("10")), KeptPin("v0.9.0", digest("9")))
     )

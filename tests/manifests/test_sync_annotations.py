@@ -32,7 +32,7 @@ def test_options_join_the_users_list(own: dict[str, Any], expected: str) -> None
 
 
 @pytest.mark.parametrize("own", [True, 5, ["A=1"], {"A": 1}])
-def test_options_that_are_no_text_are_left_alone(own: Any) -> None:
+def test_options_that_are_not_text_are_kept(own: Any) -> None:
     annotations = {SYNC_OPTIONS: own}
 
     add_options(annotations, ["A=1"])
@@ -79,9 +79,9 @@ def test_annotations_are_made_where_there_are_none(value: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("value", [{"metadata": "x"}, {"metadata": []}, {"metadata": {"annotations": ["x"]}}])
-def test_what_is_no_object_is_left_to_the_api_server(value: dict[str, Any]) -> None:
+def test_a_malformed_object_is_not_changed(value: dict[str, Any]) -> None:
     assert annotate(value, "-1", ["A=1"]) == value
 
 
-def test_nothing_to_say_makes_no_annotations() -> None:
+def test_no_wave_and_no_options_add_no_annotations() -> None:
     assert annotate({"metadata": {"name": "x"}}, None) == {"metadata": {"name": "x"}}

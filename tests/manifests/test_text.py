@@ -51,7 +51,7 @@ data:
     )
 
 
-def test_what_is_written_is_what_is_read_again() -> None:
+def test_written_objects_are_read_back_equal() -> None:
     text = format_yaml([PROVIDER, TRAP])
 
     assert parse_documents(text.encode(), file_rules(Limits())) == [PROVIDER, TRAP]

@@ -122,7 +122,7 @@ def test_a_blob_that_nobody_announced_is_looked_for_by_its_source() -> None:
 
 
 @pytest.mark.parametrize("ask", ["content", "tags"])
-def test_a_rewrite_that_makes_no_reference_is_named_with_its_place(ask: str) -> None:
+def test_the_error_names_a_rewrite_whose_result_is_not_a_reference(ask: str) -> None:
     images, asked = rewritten(("xpkg.example.org/", "Mirror Corp/"))
 
     with pytest.raises(InvalidRewrite) as caught:

@@ -12,10 +12,10 @@ PURPOSES = ("registry", "runtime", "verification")
 
 
 def inputs(
-    *passed: Mapping[str, Any], rewrites: Iterable[Rewrite] = (), settings: Settings | None = None
+    *passthrough: Mapping[str, Any], rewrites: Iterable[Rewrite] = (), settings: Settings | None = None
 ) -> Inputs:
     """What a folder asks for, as far as rendering reads it."""
-    return Inputs(Path("project"), (), settings or Settings(), tuple(rewrites), passed, {})
+    return Inputs(Path("project"), (), settings or Settings(), tuple(rewrites), passthrough, {})
 
 
 def rewrite(prefix: str, replacement: str, place: str = "xplock.yaml: rewrites[0]") -> Rewrite:
