@@ -1,5 +1,10 @@
-"""Objects → a folder: one file each and a kustomization that lists them; nothing but our own files is touched."""
+"""Objects → a folder: one file for each object and a kustomization that lists them; other people's files stay.
 
+At every moment the folder builds to the old objects or to the new ones, or it cannot be built: a kustomization that
+fails to build is in place while more than one file changes. So an interrupted run never leaves a mixture that builds.
+"""
+
+import fcntl
 import hashlib
 import os
 import re
@@ -29,14 +34,14 @@ _HASH_DIGITS = 16
 
 
 def name_files(objects: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a name for each object: the shortest one that no other object could have, too."""
-    offers = [_offer_names(identify(value)) for value in objects]
-    wanted = Counter(name for names in offers for name in set(names))
-    wanted[KUSTOMIZATION] += 1
-    return [next((name for name in names if wanted[name] == 1), names[-1]) for names in offers]
+    """Return a file name for each object: its shortest possible name that no other object may also have."""
+    options = [_possible_names(identify(value)) for value in objects]
+    uses = Counter(name for names in options for name in set(names))
+    uses[KUSTOMIZATION] += 1
+    return [next((name for name in names if uses[name] == 1), names[-1]) for names in options]
 
 
-def _offer_names(identity: Identity) -> tuple[str, str, str]:
+def _possible_names(identity: Identity) -> tuple[str, str, str]:
     group, kind, namespace, name = identity
     mark = hashlib.sha256("\n".join(identity).encode()).hexdigest()[:_HASH_DIGITS]
     short, grouped = _safe(kind, namespace, name), _safe(kind, group, namespace, name)
@@ -44,7 +49,7 @@ def _offer_names(identity: Identity) -> tuple[str, str, str]:
 
 
 def _safe(*parts: str) -> str:
-    # In lower case, since some file systems take two names for one that differ only in that.
+    # In lower case, since some file systems ignore case.
     text = "-".join(part for part in parts if part).lower()
     return _UNSAFE.sub("-", text).strip("-.") or "object"
 
@@ -57,46 +62,49 @@ def _marked(text: str, mark: str) -> str:
     return f"{text[: _LONGEST - len(mark) - 1]}-{mark}.yaml"
 
 
-# The first line of every file: what starts otherwise is not ours.
+# The first line of every file. A file without it is not ours.
 HEADER = "# Written by xplock render. Changes to this file are lost.\n"
 _OURS = HEADER.encode()
 _PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9.-]*\.yaml")
 _STAGING = re.compile(r"\.xplock-[0-9a-f]{16}")
 _STAGING_SECONDS = 60
+# A resource that never exists, so that no kustomize builds a folder whose kustomization lists it. Its name is part of
+# the error that kustomize prints. No object's file has a slash in its name.
+_NOT_BUILDABLE = ".xplock-incomplete/run-xplock-render-again"
 
 
 class ForeignFolder(InvalidInput):
-    """A folder that somebody else filled."""
+    """A folder with files that xplock did not write."""
 
     def __init__(self, folder: Path, why: str) -> None:
         super().__init__(
             f"{folder} is not written to",
             why=why,
-            next="name a new folder, an empty one, or one that render made",
+            next="name a new folder, an empty one, or one that xplock render wrote",
         )
 
 
 class ForeignFile(InvalidInput):
-    """Something in a file's place that render did not put there."""
+    """A file that xplock would replace, but did not write."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(f"{path} is not replaced", why=why, next="move it elsewhere, or name another folder")
 
 
 class UnnamedObject(InvalidInput):
-    """An object that has its name from the API server; kustomize takes none of those."""
+    """An object whose name the API server generates; kustomize rejects such objects."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(
             f"a {kind} cannot be written to a file of its own",
-            why="it has no metadata.name, and kustomize takes no object without one",
+            why="it has no metadata.name, and kustomize rejects objects without one",
             next="give it a name",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class FolderReport:
-    """The names of files, by what became of them."""
+    """The names of all files that were written, left unchanged, or removed."""
 
     written: tuple[str, ...]
     unchanged: tuple[str, ...]
@@ -104,29 +112,29 @@ class FolderReport:
 
 
 def write_folder(folder: Path, objects: Sequence[Mapping[str, Any]], limits: Limits) -> FolderReport:
-    """Make a folder hold these objects; whatever is wrong is found out before anything changes."""
+    """Write these objects to a folder and remove those of earlier runs; all checks come before the first change."""
     files = format_files(objects)
-    with _told(folder):
+    with _translate_errors(folder), _exclusive(folder):
         listed = _read_listed(folder, limits)
         written = {name: data for name, data in files.items() if not _is_unchanged(folder / name, data)}
         removed = sorted(name for name in listed - files.keys() if _is_ours(folder / name))
-        _change(folder, written, removed)
+        _change(folder, _plan_steps(written, removed, listed, files[KUSTOMIZATION]))
     unchanged = tuple(name for name in files if name not in written)
     return FolderReport(tuple(written), unchanged, tuple(removed))
 
 
 def format_files(objects: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
-    """Return the bytes of every file by its name; the kustomization comes first."""
+    """Return the bytes of every file by name, the kustomization first."""
     for value in objects:
         if not identify(value)[3]:
             raise UnnamedObject(str(value.get("kind")))
     names = name_files(objects)
-    texts = {KUSTOMIZATION: _format_kustomization(names)}
-    texts |= {name: format_yaml([value]) for name, value in zip(names, objects, strict=True)}
-    return {name: f"{HEADER}{text}".encode() for name, text in texts.items()}
+    texts = {name: format_yaml([value]) for name, value in zip(names, objects, strict=True)}
+    files = {name: f"{HEADER}{text}".encode() for name, text in texts.items()}
+    return {KUSTOMIZATION: _format_kustomization(names), **files}
 
 
-def _format_kustomization(names: Sequence[str]) -> str:
+def _format_kustomization(names: Sequence[str]) -> bytes:
     document = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
@@ -134,17 +142,11 @@ def _format_kustomization(names: Sequence[str]) -> str:
         "sortOptions": {"order": "fifo"},
         "resources": names,
     }
-    return f"---\n{format_document(document)}"
+    return f"{HEADER}---\n{format_document(document)}".encode()
 
 
 def _read_listed(folder: Path, limits: Limits) -> set[str]:
-    """Return the names of the files that an earlier run wrote; a folder of anybody else's is refused."""
-    if folder.is_symlink():
-        raise ForeignFolder(folder, "it is a symbolic link")
-    if not folder.exists():
-        return set()
-    if not folder.is_dir():
-        raise ForeignFolder(folder, "it is not a folder")
+    """Return the names of the files that an earlier run wrote; raise if the folder is not ours."""
     if all(_STAGING.fullmatch(path.name) for path in folder.iterdir()):
         return set()
     path = folder / KUSTOMIZATION
@@ -164,11 +166,11 @@ def _parse_listed(path: Path, limits: Limits) -> set[str]:
         resources = document["resources"]
         return {name for name in resources if isinstance(name, str) and _PLAIN_NAME.fullmatch(name)}
     except (RenderError, ValueError, LookupError, TypeError):
-        raise ForeignFile(path, "it was changed, so nobody can tell which files belong to it") from None
+        raise ForeignFile(path, "it was changed, so the files that belong to it are unknown") from None
 
 
 def _is_unchanged(path: Path, data: bytes) -> bool:
-    """Tell whether a file has these bytes already; what is not ours is refused."""
+    """Return whether a file already has these bytes; raise if it is not ours."""
     start = _read_start(path, len(data) + 1)
     if start is None:
         return False
@@ -193,40 +195,76 @@ def _read_start(path: Path, size: int) -> bytes | None:
         return file.read(size)
 
 
-def _change(folder: Path, files: Mapping[str, bytes], removed: Sequence[str]) -> None:
-    """Write everything beside its place first: what can fail fails there, and leaves the folder as it was."""
-    if not files and not removed:
+def _change(folder: Path, steps: Sequence[tuple[str, bytes | None]]) -> None:
+    """Write all files to a staging folder first: most errors happen there and leave the folder as it was."""
+    if not steps:
         return
     with _staging(folder) as staged:
-        for name, data in files.items():
-            (staged / name).write_bytes(data)
-        # The list changes before the files, and after those that it no longer names: whenever we are
-        # stopped, every file of ours is on it, and the next run goes on from there.
-        for name in removed:
-            (folder / name).unlink()
-        for name in files:
-            (staged / name).replace(folder / name)
-    _sweep(folder)
+        for number, (_, data) in enumerate(steps):
+            if data is not None:
+                (staged / str(number)).write_bytes(data)
+        for number, (name, data) in enumerate(steps):
+            if data is None:
+                (folder / name).unlink()
+            else:
+                (staged / str(number)).replace(folder / name)
+    _remove_old_staging(folder)
+
+
+def _plan_steps(
+    written: Mapping[str, bytes], removed: Sequence[str], listed: set[str], kustomization: bytes
+) -> list[tuple[str, bytes | None]]:
+    """Return the changes in order, each a name and its new bytes; None removes the file."""
+    if len(written) + len(removed) <= 1:
+        return list(written.items())
+    objects = [(name, data) for name, data in written.items() if name != KUSTOMIZATION]
+    # It lists the files before and after the change, so that the next run knows all of them.
+    names = sorted(listed.union(name for name, _ in objects))
+    return [
+        (KUSTOMIZATION, _format_kustomization([*names, _NOT_BUILDABLE])),
+        *((name, None) for name in removed),
+        *objects,
+        (KUSTOMIZATION, kustomization),
+    ]
 
 
 @contextmanager
-def _staging(folder: Path) -> Iterator[Path]:
+def _exclusive(folder: Path) -> Iterator[None]:
+    """Make the folder, and let no other run write to it meanwhile; an error removes the folders that were made."""
+    if folder.is_symlink():
+        raise ForeignFolder(folder, "it is a symbolic link")
+    if folder.exists() and not folder.is_dir():
+        raise ForeignFolder(folder, "it is not a folder")
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    staged = folder / f".xplock-{os.urandom(8).hex()}"
     try:
-        staged.mkdir(parents=True)
-        yield staged
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            # Some network file systems cannot lock a folder; there two runs at once stay unprotected.
+            with suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
     except BaseException:
-        shutil.rmtree(staged, ignore_errors=True)
         for path in missing:
             with suppress(OSError):
                 path.rmdir()
         raise
-    shutil.rmtree(staged, ignore_errors=True)
 
 
-def _sweep(folder: Path) -> None:
-    """Remove what killed runs left; whoever writes right now needs less than a minute."""
+@contextmanager
+def _staging(folder: Path) -> Iterator[Path]:
+    staged = folder / f".xplock-{os.urandom(8).hex()}"
+    try:
+        staged.mkdir()
+        yield staged
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+
+
+def _remove_old_staging(folder: Path) -> None:
+    """Remove the staging folders of killed runs; a minute is longer than any run needs."""
     for path in folder.iterdir():
         with suppress(OSError):
             if _STAGING.fullmatch(path.name) and time.time() - path.lstat().st_mtime > _STAGING_SECONDS:
@@ -234,10 +272,12 @@ def _sweep(folder: Path) -> None:
 
 
 @contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def _translate_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise RenderError(
-            f"{folder} cannot be written", why=os.strerror(error.errno or 0).lower(), next="check the folder"
+            f"{folder} cannot be written",
+            why=os.strerror(error.errno or 0).lower(),
+            next="check the folder, then run it again",
         ) from None

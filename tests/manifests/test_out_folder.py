@@ -1,7 +1,10 @@
-"""A folder of manifests: complete, a kustomize base, and nobody else's files are touched."""
+"""`render --out`: a complete kustomize base; files of others are never touched."""
 
+import json
 import os
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -110,7 +113,7 @@ def test_files_put_together_by_hand_are_still_one_document_each(tmp_path: Path) 
     assert len(parse_documents(together, file_rules(LIMITS))) == 3
 
 
-def test_an_empty_folder_will_do(tmp_path: Path) -> None:
+def test_an_empty_folder_is_accepted(tmp_path: Path) -> None:
     write(tmp_path, "a")
 
     assert sorted(state(tmp_path)) == [KUSTOMIZATION, "provider-a.yaml"]
@@ -140,7 +143,7 @@ def test_a_run_without_changes_touches_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "out").stat() == before
 
 
-def test_what_others_put_beside_our_files_stays(tmp_path: Path) -> None:
+def test_files_of_others_beside_ours_stay(tmp_path: Path) -> None:
     write(tmp_path, "a", "b")
     (tmp_path / "README.md").write_text("mine")
     (tmp_path / "sub").mkdir()
@@ -156,7 +159,7 @@ def test_what_others_put_beside_our_files_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "entry", ["mine.yaml", "../mine.yaml", "/mine.yaml", "sub/mine.yaml", ".mine.yaml", "sub", "..", "mine"]
 )
-def test_a_list_that_somebody_added_to_removes_nothing_of_theirs(tmp_path: Path, entry: str) -> None:
+def test_entries_added_to_the_kustomization_remove_no_files_of_others(tmp_path: Path, entry: str) -> None:
     out = tmp_path / "out"
     write(out, "a")
     (out / "sub").mkdir()
@@ -239,8 +242,8 @@ def pipe_for_object(folder: Path) -> None:
         (foreign_file, ForeignFolder, "it is not empty, and has no kustomization.yaml"),
         (foreign_kustomization, ForeignFolder, "its kustomization.yaml was not written by xplock render"),
         (linked_kustomization, ForeignFile, "it is a symbolic link"),
-        (changed_kustomization, ForeignFile, "it was changed, so nobody can tell which files belong to it"),
-        (nothing_listed, ForeignFile, "it was changed, so nobody can tell which files belong to it"),
+        (changed_kustomization, ForeignFile, "it was changed, so the files that belong to it are unknown"),
+        (nothing_listed, ForeignFile, "it was changed, so the files that belong to it are unknown"),
         (foreign_object, ForeignFile, "it was not written by xplock render"),
         (linked_object, ForeignFile, "it is a symbolic link"),
         (dangling_object, ForeignFile, "it is a symbolic link"),
@@ -249,7 +252,7 @@ def pipe_for_object(folder: Path) -> None:
         (pipe_for_object, ForeignFile, "it is not a plain file"),
     ],
 )
-def test_whatever_is_not_ours_is_refused_and_nothing_is_touched(
+def test_foreign_files_are_refused_and_nothing_is_changed(
     tmp_path: Path, prepare: Callable[[Path], None], error: type[RenderError], why: str
 ) -> None:
     out = tmp_path / "out"
@@ -343,7 +346,7 @@ def test_a_failed_first_run_leaves_no_folder_behind(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 3])
-def test_the_next_run_goes_on_where_a_run_was_stopped(
+def test_the_next_run_completes_an_interrupted_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
 ) -> None:
     out = tmp_path / "out"
@@ -366,7 +369,7 @@ def test_the_next_run_goes_on_where_a_run_was_stopped(
     assert sorted(state(out)) == [KUSTOMIZATION, "provider-c.yaml", "provider-e.yaml"]
 
 
-def test_what_a_killed_run_left_is_no_obstacle_and_is_swept_when_it_is_old(tmp_path: Path) -> None:
+def test_the_staging_folder_of_a_killed_run_is_ignored_and_later_removed(tmp_path: Path) -> None:
     old, fresh = tmp_path / ".xplock-00112233aabbccdd", tmp_path / ".xplock-ffffffffffffffff"
     for folder in (old, fresh):
         folder.mkdir()
@@ -377,3 +380,95 @@ def test_what_a_killed_run_left_is_no_obstacle_and_is_swept_when_it_is_old(tmp_p
     write(tmp_path, "a")
 
     assert sorted(path.name for path in tmp_path.iterdir()) == [fresh.name, KUSTOMIZATION, "provider-a.yaml"]
+
+
+# Runs in a process of its own, and ends it with SIGKILL right before its n-th change of the file system.
+KILLED_WRITER = """
+import json, os, signal, sys
+from pathlib import Path
+from render.limits import Limits
+from render.manifests.out_folder import write_folder
+
+out, objects, steps_left = Path(sys.argv[1]), json.loads(sys.argv[2]), int(sys.argv[3])
+
+def count(event, arguments):
+    global steps_left
+    changes = event in ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "os.symlink")
+    if changes or (event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)):
+        steps_left -= 1
+        if steps_left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(count)
+write_folder(out, objects, Limits())
+"""
+
+
+def pin(name: str, digit: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "pkg.crossplane.io/v1beta1",
+        "kind": "ImageConfig",
+        "metadata": {"name": f"pin-{name}-{digit}"},
+        "spec": {
+            "matchImages": [{"type": "Prefix", "prefix": f"xpkg.example.org/acme/{name}:v{digit}.0.0"}],
+            "rewriteImage": {"prefix": f"xpkg.example.org/acme/{name}@sha256:{digit * 64}"},
+        },
+    }
+
+
+def pinned(name: str, digit: str) -> list[dict[str, Any]]:
+    return [pin(name, digit), provider(name, f"v{digit}.0.0")]
+
+
+def write_until_killed(out: Path, objects: list[dict[str, Any]], steps: int) -> bool:
+    """Return whether the writer was killed; False means that it ended by itself."""
+    command = [sys.executable, "-c", KILLED_WRITER, str(out), json.dumps(objects), str(steps)]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert ended.returncode in (0, -signal.SIGKILL), ended.stderr
+    return ended.returncode != 0
+
+
+def build(out: Path) -> list[dict[str, Any]] | None:
+    """Return the objects that kustomize makes of a folder, or None if it cannot be built."""
+    built = subprocess.run(["kubectl", "kustomize", out], capture_output=True, check=False)
+    return parse_documents(built.stdout, file_rules(LIMITS)) if built.returncode == 0 else None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ([], pinned("a", "1")),
+        (pinned("a", "1"), pinned("a", "2")),
+        ([*pinned("a", "1"), *pinned("b", "1")], [*pinned("a", "2"), *pinned("c", "1")]),
+        # The same files with other contents, so that the list of files does not change.
+        (
+            [pin("a", "1"), provider("a"), provider("b")],
+            [
+                {**pin("a", "1"), "spec": pin("a", "2")["spec"]},
+                provider("a", "v2.0.0"),
+                provider("b", "v2.0.0"),
+            ],
+        ),
+    ],
+    ids=["first run", "upgrade", "added and removed", "same files"],
+)
+def test_killed_at_any_step_the_folder_is_the_old_one_or_the_new_one_or_cannot_be_built(
+    tmp_path: Path, old: list[dict[str, Any]], new: list[dict[str, Any]]
+) -> None:
+    write_folder(tmp_path / "wanted", new, LIMITS)
+    steps, killed = 0, True
+    while killed:
+        out = tmp_path / f"killed-after-{steps}"
+        if old:
+            write_folder(out, old, LIMITS)
+        killed = write_until_killed(out, new, steps)
+
+        built = build(out)
+        assert built in (None, old, new), f"killed after {steps} steps"
+        assert killed or built == new
+
+        write_folder(out, new, LIMITS)
+        left = {name: data for name, data in state(out).items() if not name.startswith(".xplock-")}
+        assert left == state(tmp_path / "wanted")
+        steps += 1
+    assert steps > 2
