@@ -43,6 +43,11 @@ class Unsatisfiable(RenderError):
     exit_code = 4
 
 
+def in_one_line(error: RenderError, *, advice: bool = True) -> str:
+    """Return an error as one line, to be shown behind its place."""
+    return "; ".join([error.what, *error.why, *(error.next if advice else ())])
+
+
 def _part(label: str, lines: Sequence[str]) -> list[str]:
     labels = [label, *[" " * len(label)] * len(lines)]
     return [f"  {label}{_shown(line)}" for label, line in zip(labels, lines, strict=False)]

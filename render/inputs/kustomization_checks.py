@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from render.errors import InvalidInput, RenderError
+from render.errors import InvalidInput, RenderError, in_one_line
 from render.inputs.folders import is_repository, list_kustomizations, read_inside
-from render.inputs.problems import describe, placed
+from render.inputs.problems import placed
 from render.limits import LimitExceeded, Limits
-from render.yaml.documents import file_rules, parse_documents
-from render.yaml.fields import Fields
+from render.yaml.documents import Place, file_rules, parse_documents
+from render.yaml.fields import Fields, Problems, format_place
 
 # Keys without any path in them. kustomize reads keys in any spelling (RESOURCES is resources), and a later
 # version may know more of them, so what is not listed here or below is refused.
@@ -51,14 +51,14 @@ def check_kustomizations(folder: Path, limits: Limits, *, alone: bool = False) -
 def read_paths(file: Path, limits: Limits) -> list[tuple[str, str]]:
     """Return the paths that a kustomization names, each with its key; what a generator calls a file is cut off."""
     document = _only_document(read_inside(file, file.parent, limits), limits)
-    lists = _entries(Fields(document, "", []), (*_FOLDER_LISTS, *_FILE_LISTS, *_PLUGIN_LISTS))
+    lists = _entries(Fields(document, Problems()), (*_FOLDER_LISTS, *_FILE_LISTS, *_PLUGIN_LISTS))
     keys = sorted(_PATHS_BELOW & document.keys())
-    below = [entry for key in keys for entry in _path_texts(document[key], key)]
+    below = [entry for key in keys for entry in _path_texts(document[key], (key,))]
     found = [
-        *((key, entry) for key, entry in lists if not _is_inline(entry)),
-        *((key, text.rpartition("=")[2]) for key, text in below),
+        *((place, entry) for place, entry in lists if not _is_inline(entry)),
+        *((place, text.rpartition("=")[2]) for place, text in below),
     ]
-    return [(key, text) for key, text in found if "\0" not in text]
+    return [(format_place(place), text) for place, text in found if "\0" not in text]
 
 
 class _Boundary(NamedTuple):
@@ -86,13 +86,13 @@ def _check_folder(
         names = ", ".join(path.name for path in files) or "none"
         problems.append(f"{os.path.relpath(folder, project)}: expected one kustomization, found {names}")
         return set()
-    found: list[str] = []
+    found = Problems()
     check = _Check(folder, boundary, limits, found)
     try:
         check.document(_only_document(read_inside(files[0], folder, limits), limits))
     except RenderError as error:
-        found.append(describe(error))
-    problems.extend(placed(os.path.relpath(files[0], project), found))
+        found.add((), in_one_line(error))
+    problems.extend(placed(os.path.relpath(files[0], project), found.texts()))
     return check.bases
 
 
@@ -106,7 +106,7 @@ def _only_document(data: bytes, limits: Limits) -> Mapping[str, Any]:
 class _Check:
     """Checks one kustomization, and collects the folders it builds on."""
 
-    def __init__(self, folder: Path, boundary: _Boundary, limits: Limits, problems: list[str]) -> None:
+    def __init__(self, folder: Path, boundary: _Boundary, limits: Limits, problems: Problems) -> None:
         self.bases: set[Path] = set()
         self._folder = folder
         self._boundary = boundary
@@ -114,85 +114,85 @@ class _Check:
         self._problems = problems
 
     def document(self, document: Mapping[str, Any]) -> None:
-        fields = Fields(document, "", self._problems)
+        fields = Fields(document, self._problems)
         for key, value in document.items():
             if key in _PATHS_BELOW:
-                self._paths_below(value, key)
+                self._paths_below(value, (key,))
             elif key in _HELM_KEYS:
-                fields.complain(key, "charts are not inflated, since that runs helm")
+                fields.complain("charts are not inflated, since that runs helm", key)
             elif key not in (*_PLAIN_KEYS, *_FOLDER_LISTS, *_FILE_LISTS, *_PLUGIN_LISTS):
-                fields.complain(key, "this key is not known, so nobody can tell what it would fetch or run")
-        for key, entry in _entries(fields, _FOLDER_LISTS):
-            self._local(entry, key)
-        for key, entry in _entries(fields, _FILE_LISTS):
+                fields.complain("unknown key, which might fetch something or run a program", key)
+        for place, entry in _entries(fields, _FOLDER_LISTS):
+            self._local(entry, place)
+        for place, entry in _entries(fields, _FILE_LISTS):
             if not _is_inline(entry):
-                self._file(entry, key)
-        for key, entry in _entries(fields, _PLUGIN_LISTS):
-            self._plugin(entry, key)
+                self._file(entry, place)
+        for place, entry in _entries(fields, _PLUGIN_LISTS):
+            self._plugin(entry, place)
 
-    def _local(self, entry: str, place: str) -> None:
+    def _local(self, entry: str, place: Place) -> None:
         if self._refuse_unusable(entry, place):
             return
         path = (self._folder / entry).resolve()
         if Path(entry).is_absolute() or not (path.is_dir() or path.is_file()):
-            self._problems.append(f"{place}: {entry!r} is not the relative path of a file or a folder")
+            self._problems.add(place, f"{entry!r} is not the relative path of a file or a folder")
         elif not self._refuse_outside(path, entry, place) and path.is_dir():
             self.bases.add(path)
 
-    def _file(self, entry: str, place: str) -> None:
+    def _file(self, entry: str, place: Place) -> None:
         if not self._refuse_unusable(entry, place):
             # Files of a generator may have names: name=path.
             self._refuse_outside((self._folder / entry.rpartition("=")[2]).resolve(), entry, place)
 
-    def _refuse_outside(self, path: Path, entry: str, place: str) -> bool:
+    def _refuse_outside(self, path: Path, entry: str, place: Place) -> bool:
         if path.is_relative_to(self._boundary.folder):
             return False
-        self._problems.append(f"{place}: {entry!r} is outside of {self._boundary.name}")
+        self._problems.add(place, f"{entry!r} is outside of {self._boundary.name}")
         return True
 
-    def _plugin(self, entry: str, place: str) -> None:
+    def _plugin(self, entry: str, place: Place) -> None:
         if not _is_inline(entry) and self._refuse_unusable(entry, place):
             return
         try:
             for document in parse_documents(self._plugin_data(entry), file_rules(self._limits)):
                 self._plugin_document(document, place)
         except RenderError as error:
-            self._problems.append(f"{place}: {describe(error)}")
+            self._problems.add(place, in_one_line(error))
 
     def _plugin_data(self, entry: str) -> bytes:
         if _is_inline(entry):
             return entry.encode(errors="replace")
         return read_inside(self._folder / entry, self._folder, self._limits)
 
-    def _plugin_document(self, document: Any, place: str) -> None:
-        fields = Fields(document, place, [])
+    def _plugin_document(self, document: Any, place: Place) -> None:
+        fields = Fields(document, Problems())
         annotations = fields.mapping("metadata").texts("annotations")
         runs = any(name.endswith("/function") for name in annotations)
         chart = fields.text("kind").lower().startswith("helm")
         if fields.text("apiVersion") != "builtin" or runs or chart:
-            self._problems.append(
-                f"{place}: only kustomize's builtin plugins are allowed, and none that runs a program"
+            self._problems.add(
+                place, "only kustomize's builtin plugins are allowed, and none that runs a program"
             )
         self._paths_below(document, place)
 
-    def _paths_below(self, value: Any, place: str) -> None:
+    def _paths_below(self, value: Any, place: Place) -> None:
         for found_at, text in _path_texts(value, place):
             self._file(text, found_at)
 
-    def _refuse_unusable(self, text: str, place: str) -> bool:
+    def _refuse_unusable(self, text: str, place: Place) -> bool:
         if "\0" in text:
-            self._problems.append(f"{place}: {text!r} is no path")
+            self._problems.add(place, f"{text!r} is no path")
             return True
         if not _REMOTE.search(text):
             return False
-        self._problems.append(f"{place}: {text!r} looks remote, and only local paths are built from")
+        self._problems.add(place, f"{text!r} looks remote, and only local paths are built from")
         return True
 
 
-def _entries(fields: Fields, keys: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _entries(fields: Fields, keys: Sequence[str]) -> Iterator[tuple[Place, str]]:
     for key in keys:
         for i, entry in enumerate(fields.list_of_texts(key)):
-            yield f"{key}[{i}]", entry
+            yield (key, i), entry
 
 
 def _is_inline(entry: str) -> bool:
@@ -200,14 +200,14 @@ def _is_inline(entry: str) -> bool:
     return "\n" in entry or entry.lstrip().startswith("{")
 
 
-def _path_texts(value: Any, place: str, *, in_path: bool = False) -> Iterator[tuple[str, str]]:
+def _path_texts(value: Any, place: Place, *, in_path: bool = False) -> Iterator[tuple[Place, str]]:
     """Yield every text below a key that names paths, with its place."""
     if isinstance(value, dict):
         # Below fieldSpecs a path leads through an object, not to a file.
         for key, item in ((key, item) for key, item in value.items() if key != "fieldSpecs"):
-            yield from _path_texts(item, f"{place}.{key}", in_path=key.lower() in _PATH_NAMES)
+            yield from _path_texts(item, (*place, key), in_path=key.lower() in _PATH_NAMES)
     elif isinstance(value, list):
         for i, item in enumerate(value):
-            yield from _path_texts(item, f"{place}[{i}]", in_path=in_path)
+            yield from _path_texts(item, (*place, i), in_path=in_path)
     elif isinstance(value, str) and in_path:
         yield place, value

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from render.errors import RenderError
-from render.inputs.problems import describe, placed
+from render.errors import RenderError, in_one_line
+from render.inputs.problems import placed
 from render.limits import Limits
 from render.packages import Dependency, Kind, is_project
 from render.references import Source
@@ -22,7 +22,7 @@ def parse_dependencies(data: bytes, file: str, limits: Limits, problems: list[st
     except InvalidMetadata as error:
         found.extend(error.problems)
     except RenderError as error:
-        found.append(describe(error))
+        found.append(in_one_line(error))
     problems.extend(placed(file, found))
     return roots
 

@@ -1,12 +1,10 @@
 """What is wrong with a folder's files: each problem with its place, all of them in one error."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
-from render.errors import InvalidInput, RenderError
+from render.errors import InvalidInput
 from render.texts import first_lines
-from render.yaml.fields import Fields
 
 _SHOWN = 100
 
@@ -24,20 +22,6 @@ class InvalidInputs(InvalidInput):
         )
 
 
-def describe(error: RenderError) -> str:
-    """Return an error as one line, to stand behind its place."""
-    return "; ".join([error.what, *error.why, *error.next])
-
-
 def placed(place: str, problems: Iterable[str]) -> list[str]:
     """Return problems with their place in front."""
     return [f"{place}: {problem}" for problem in problems]
-
-
-@contextmanager
-def complaints(fields: Fields, key: str) -> Iterator[None]:
-    """Turn an error about the value of a key into one of the problems."""
-    try:
-        yield
-    except RenderError as error:
-        fields.complain(key, describe(error))

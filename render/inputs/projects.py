@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from render.errors import InvalidInput, RenderError
+from render.errors import InvalidInput, RenderError, in_one_line
 from render.inputs.folders import list_kustomizations, list_yaml_files, read_inside
-from render.inputs.problems import InvalidInputs, describe
+from render.inputs.problems import InvalidInputs
 from render.inputs.record import make_record
 from render.inputs.roots import Document, agree_on_rewrites, agree_on_roots, sort_documents
 from render.lean import Any, dataclass, replace
@@ -16,7 +16,7 @@ from render.rewrites import Rewrite
 from render.settings import SETTINGS_FILE, Settings
 from render.system.files import LOCK_FILE, PACKAGE_FILES
 from render.yaml.documents import file_rules, parse_documents
-from render.yaml.fields import Fields
+from render.yaml.fields import Fields, Problems
 
 _EXAMPLE = (
     "ask for one, for example in provider.yaml:",
@@ -135,7 +135,7 @@ def _read(folder: Path, name: str, limits: Limits, problems: list[str]) -> bytes
     try:
         return read_inside(folder / name, folder, limits)
     except RenderError as error:
-        problems.append(f"{name}: {describe(error)}")
+        problems.append(f"{name}: {in_one_line(error)}")
         return None
 
 
@@ -143,7 +143,7 @@ def _parse(data: bytes, name: str, limits: Limits, problems: list[str]) -> list[
     try:
         values = parse_documents(data, file_rules(limits))
     except RenderError as error:
-        problems.append(f"{name}: {describe(error)}")
+        problems.append(f"{name}: {in_one_line(error)}")
         return []
     if len(values) == 1:
         return [Document(values[0], name)]
@@ -167,5 +167,5 @@ def _kustomize(
 
 
 def _kustomized_place(value: Any) -> str:
-    fields = Fields(value, "", [])
+    fields = Fields(value, Problems())
     return f"kustomization: {fields.text('kind')}/{fields.mapping('metadata').text('name')}"

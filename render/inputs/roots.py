@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from render.constraints import parse_constraint
 from render.errors import InvalidInput
-from render.inputs.problems import complaints, placed
+from render.inputs.problems import placed
 from render.lean import Any, dataclass, replace
 from render.packages import Kind, is_meta, is_project
 from render.references import DOCKER_HUB, InvalidReference, Reference, Source, parse_reference, parse_source
 from render.requests import Request, Root
 from render.rewrites import Rewrite
 from render.yaml.documents import type_name
-from render.yaml.fields import Fields
+from render.yaml.fields import Fields, Problems
 
 OBJECT_NAME = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 OBJECT_NAME_MEANING = "a DNS label: at most 63 lower-case letters, digits and '-'"
@@ -86,9 +86,9 @@ def sort_documents(documents: Iterable[Document], problems: list[str]) -> Found:
     rewrites: list[Rewrite] = []
     passthrough: list[Mapping[str, Any]] = []
     for document in _objects(documents):
-        found: list[str] = []
+        found = Problems()
         if not _is_object(document.value, found):
-            problems.extend(placed(document.place, found))
+            problems.extend(placed(document.place, found.texts()))
             continue
         kind = _package_kind(document.value)
         if kind:
@@ -97,7 +97,7 @@ def sort_documents(documents: Iterable[Document], problems: list[str]) -> Found:
             rewrites.extend(_parse_rewrites(document, found))
             _check_numbers(document.value, found)
             passthrough.append(document.value)
-        problems.extend(placed(document.place, found))
+        problems.extend(placed(document.place, found.texts()))
     return Found(tuple(roots), tuple(rewrites), tuple(passthrough))
 
 
@@ -116,19 +116,19 @@ def _objects(documents: Iterable[Document]) -> Iterator[Document]:
             yield document
 
 
-def _is_object(value: Any, problems: list[str]) -> bool:
+def _is_object(value: Any, problems: Problems) -> bool:
     if not isinstance(value, dict):
-        problems.append(f"expected a Kubernetes object, found {type_name(value)}")
+        problems.add((), f"expected a Kubernetes object, found {type_name(value)}")
         return False
-    fields = Fields(value, "", problems)
+    fields = Fields(value, problems)
     api_version, kind = fields.text("apiVersion"), fields.text("kind")
     if (not api_version or not kind) and not problems:
-        problems.append(
+        fields.complain(
             "it is not a Kubernetes object: apiVersion or kind is missing; move it out of the folder"
         )
     if is_meta(api_version) or is_project(api_version):
         fields.complain(
-            "apiVersion", "a package on disk is read from crossplane.yaml or its project file only"
+            "a package on disk is read from crossplane.yaml or its project file only", "apiVersion"
         )
     return not problems
 
@@ -138,8 +138,8 @@ def _package_kind(value: Mapping[str, Any]) -> Kind | None:
     return Kind(value["kind"]) if in_group and value["kind"] in tuple(Kind) else None
 
 
-def _parse_root(document: Document, kind: Kind, problems: list[str]) -> Iterator[Root]:
-    top = Fields(document.value, "", problems)
+def _parse_root(document: Document, kind: Kind, problems: Problems) -> Iterator[Root]:
+    top = Fields(document.value, problems)
     described, spec = top.mapping("metadata"), top.mapping("spec")
     _check_top(top, document.value, kind)
     name = _parse_name(described)
@@ -147,9 +147,9 @@ def _parse_root(document: Document, kind: Kind, problems: list[str]) -> Iterator
     version = texts["annotations"].pop(VERSION_ANNOTATION, None)
     package = _package_text(spec)
     reference, request = None, None
-    with complaints(spec, "package"):
+    with spec.errors_at("package"):
         reference = parse_package(package) if package else None
-    with complaints(described, f"annotations[{VERSION_ANNOTATION}]"):
+    with described.errors_at("annotations", VERSION_ANNOTATION):
         request = parse_request(reference, version) if reference else None
     fields = _other_fields(top, texts)
     _check_numbers(fields, problems)
@@ -160,10 +160,10 @@ def _parse_root(document: Document, kind: Kind, problems: list[str]) -> Iterator
 def _check_top(top: Fields, value: Mapping[str, Any], kind: Kind) -> None:
     version = value["apiVersion"].partition("/")[2]
     if version not in _SERVED[kind]:
-        top.complain("apiVersion", f"Crossplane has no {kind} in {_GROUP}/{version}; write {_GROUP}/v1")
+        top.complain(f"Crossplane has no {kind} in {_GROUP}/{version}; write {_GROUP}/v1", "apiVersion")
     for key in value:
         if key not in _TOP_KEYS:
-            top.complain(key, f"a {kind} has no such field")
+            top.complain(f"a {kind} has no such field", key)
 
 
 def _parse_name(described: Fields) -> str:
@@ -171,13 +171,13 @@ def _parse_name(described: Fields) -> str:
     # A name of another type was complained about already.
     if described.get("name") in (None, name) and not re.fullmatch(OBJECT_NAME, name):
         found = f"found {name!r}" if name else "it is missing"
-        described.complain("name", f"expected {OBJECT_NAME_MEANING}; {found}")
+        described.complain(f"expected {OBJECT_NAME_MEANING}; {found}", "name")
     return name
 
 
 def _package_text(spec: Fields) -> str:
     if spec.get("package") in (None, ""):
-        spec.complain("package", "it is missing; write registry/organisation/name:tag")
+        spec.complain("it is missing; write registry/organisation/name:tag", "package")
     return spec.text("package")
 
 
@@ -189,7 +189,7 @@ def _other_fields(top: Fields, texts: Mapping[str, Mapping[str, str]]) -> dict[s
     return {key: value for key, value in (("metadata", metadata), ("spec", spec)) if value}
 
 
-def _check_numbers(value: Mapping[str, Any], problems: list[str]) -> None:
+def _check_numbers(value: Mapping[str, Any], problems: Problems) -> None:
     # All that Kubernetes holds is JSON.
     try:
         written = repr(value)
@@ -199,23 +199,23 @@ def _check_numbers(value: Mapping[str, Any], problems: list[str]) -> None:
 
             json.dumps(value, allow_nan=False)
     except ValueError:
-        problems.append("the document: it holds a number that JSON does not have")
+        problems.add((), "it holds a number that JSON does not have")
 
 
 def _mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _parse_rewrites(document: Document, problems: list[str]) -> Iterator[Rewrite]:
+def _parse_rewrites(document: Document, problems: Problems) -> Iterator[Rewrite]:
     value = document.value
     spec = _mapping(value.get("spec"))
     if (value["apiVersion"], value["kind"]) != _IMAGE_CONFIG or spec.get("rewriteImage") is None:
         return
-    reader = Fields(spec, "spec", problems)
+    reader = Fields(spec, problems, ("spec",))
     replacement = _required(reader.mapping("rewriteImage"), "prefix")
     for i, entry in enumerate(reader.mappings("matchImages")):
         if entry.get("type") not in (None, "Prefix"):
-            entry.complain("type", "expected Prefix")
+            entry.complain("expected Prefix", "type")
         prefix = _required(entry, "prefix")
         if prefix and replacement:
             yield Rewrite(prefix, replacement, f"{document.place}: spec.matchImages[{i}]")
@@ -224,7 +224,7 @@ def _parse_rewrites(document: Document, problems: list[str]) -> Iterator[Rewrite
 def _required(fields: Fields, key: str) -> str:
     text = fields.text(key)
     if fields.get(key) in (None, ""):
-        fields.complain(key, "it is missing or empty")
+        fields.complain("it is missing or empty", key)
     return text
 
 

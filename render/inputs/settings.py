@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from render.errors import RenderError
+from render.errors import RenderError, in_one_line
 from render.inputs.folders import is_folder
-from render.inputs.problems import complaints, describe, placed
+from render.inputs.problems import placed
 from render.inputs.roots import OBJECT_NAME, OBJECT_NAME_MEANING, parse_package, parse_request
 from render.inputs.settings_entries import MOVES, OVERRIDES, parse_moves, parse_override, parse_uses
 from render.inputs.table import Choice, Entries, Entry, Flag, Key, Text, Texts, read_entry
@@ -24,6 +24,7 @@ from render.settings import (
 )
 from render.versions import Version, parse_version
 from render.yaml.documents import file_rules, parse_documents
+from render.yaml.fields import Fields, Problems
 
 # The parser and the JSON Schema both come from this table.
 KEYS = (
@@ -144,25 +145,26 @@ KEYS = (
 
 def parse_settings(data: bytes, folder: Path, limits: Limits, problems: list[str]) -> Settings:
     """Parse the settings of a folder; what is wrong is added to the problems."""
-    found: list[str] = []
-    settings = _parse_settings(_parse_document(data, limits, found), folder, limits, found)
-    problems.extend(placed(SETTINGS_FILE, found))
+    found = Problems()
+    top = Fields(_parse_document(data, limits, found), found)
+    settings = _parse_settings(top, folder, limits)
+    problems.extend(placed(SETTINGS_FILE, found.texts()))
     return settings
 
 
-def _parse_document(data: bytes, limits: Limits, problems: list[str]) -> object:
+def _parse_document(data: bytes, limits: Limits, problems: Problems) -> object:
     try:
         documents = parse_documents(data, file_rules(limits))
     except RenderError as error:
-        problems.append(describe(error))
+        problems.add((), in_one_line(error))
         return None
     if len(documents) > 1:
-        problems.append(f"expected one document, found {len(documents):,}")
+        problems.add((), f"expected one document, found {len(documents):,}")
     return documents[0] if documents else None
 
 
-def _parse_settings(document: object, folder: Path, limits: Limits, problems: list[str]) -> Settings:
-    top = read_entry(document, "", KEYS, problems)
+def _parse_settings(fields: Fields, folder: Path, limits: Limits) -> Settings:
+    top = read_entry(fields, KEYS)
     said = top.plain
     return Settings(
         roots=tuple(_parse_roots(top)),
@@ -189,9 +191,9 @@ def _parse_roots(top: Entry) -> Iterator[Root]:
     for i, entry in enumerate(top.entries.get("roots", ())):
         said = entry.plain
         reference, request = None, None
-        with complaints(entry.fields, "package"):
+        with entry.fields.errors_at("package"):
             reference = parse_package(said["package"]) if "package" in said else None
-        with complaints(entry.fields, "version"):
+        with entry.fields.errors_at("version"):
             request = parse_request(reference, said.get("version")) if reference else None
         if reference and request:
             yield Root(reference.source, request, f"{SETTINGS_FILE}: roots[{i}]", name=said.get("name"))
@@ -205,7 +207,7 @@ def _parse_rewrites(top: Entry) -> Iterator[Rewrite]:
 
 def _parse_crossplane_version(top: Entry) -> Version | None:
     text = top.plain.get("crossplaneVersion")
-    with complaints(top.fields, "crossplaneVersion"):
+    with top.fields.errors_at("crossplaneVersion"):
         return parse_version(text) if text else None
     return None
 
@@ -224,7 +226,7 @@ def _parse_layouts(top: Entry, folder: Path) -> Iterator[tuple[str, Path]]:
         prefix, text = _parse_prefix(entry, taken), entry.plain.get("folder")
         # Whoever renders a lock reads no layout, and may not have it: that it is there matters where it is read.
         if text is not None and "\0" in text:
-            entry.fields.complain("folder", f"{text!r} is no path")
+            entry.fields.complain(f"{text!r} is no path", "folder")
         elif prefix and text:
             yield prefix, folder / text
 
@@ -232,10 +234,10 @@ def _parse_layouts(top: Entry, folder: Path) -> Iterator[tuple[str, Path]]:
 def _parse_prefix(entry: Entry, taken: set[str]) -> str | None:
     if "prefix" not in entry.plain:
         return None
-    with complaints(entry.fields, "prefix"):
+    with entry.fields.errors_at("prefix"):
         prefix = parse_prefix(entry.plain["prefix"])
         if prefix in taken:
-            entry.fields.complain("prefix", f"{prefix} has an entry already")
+            entry.fields.complain(f"{prefix} has an entry already", "prefix")
         taken.add(prefix)
         return prefix
     return None
@@ -246,5 +248,5 @@ def _parse_overlay(top: Entry, folder: Path) -> Path | None:
     if text is None:
         return None
     if not is_folder(folder / text):
-        top.fields.complain("overlay", f"{text!r} is not a folder")
+        top.fields.complain(f"{text!r} is not a folder", "overlay")
     return folder / text

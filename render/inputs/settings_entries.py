@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from render.inputs.problems import complaints
+from render.errors import in_one_line
 from render.inputs.table import Choice, Entries, Entry, Key, Number, OneOrMore, Text, TextMap, Texts
 from render.limits import LimitExceeded, Limits
 from render.moves import Move, Strategy, follow_moves
@@ -48,7 +48,7 @@ def parse_moves(top: Entry, file: str, limits: Limits) -> tuple[Move, ...]:
         if move:
             found[move.source] = entry, move
     moves = tuple(move for _, move in found.values())
-    with complaints(top.fields, "moves"):
+    with top.fields.errors_at("moves"):
         _check_count(moves, limits)
         _check_strategies(follow_moves(moves), {source: entry for source, (entry, _) in found.items()})
     return moves
@@ -63,7 +63,7 @@ def _parse_move(entry: Entry, place: str, taken: Collection[Source]) -> Move | N
         return None
     problems = list(_contradictions(old, new, taken))
     for key, problem in problems:
-        entry.fields.complain(key, problem)
+        entry.fields.complain(problem, key)
     strategy = Strategy(said["strategy"]) if "strategy" in said else None
     return None if problems else Move(old, tuple(new), strategy=strategy, place=place)
 
@@ -73,7 +73,7 @@ def _parse_source(entry: Entry, key: str, text: str) -> Source | None:
         return parse_source(text)
     except InvalidReference as error:
         hint = "write a registry and a path in it, without tag and digest"
-        entry.fields.complain(key, "; ".join([error.what, *error.why, hint]))
+        entry.fields.complain(f"{in_one_line(error, advice=False)}; {hint}", key)
         return None
 
 
@@ -100,9 +100,9 @@ def _check_strategies(followed: Mapping[Source, Move], entries: Mapping[Source, 
     for move in followed.values():
         if len(move.targets) > 1 and move.strategy not in (None, Strategy.DEACTIVATE):
             entries[move.source].fields.complain(
-                "strategy",
                 f"{move.strategy} is for one package, and {move.source} becomes {len(move.targets)}; "
                 f"leave it out, or write {Strategy.DEACTIVATE}",
+                "strategy",
             )
 
 
@@ -190,7 +190,7 @@ def parse_uses(top: Entry, folder: Path) -> Iterator[tuple[str, Path]]:
     for text in top.plain.get("uses", ()):
         problem = _problem(text, folder, taken)
         if problem:
-            top.fields.complain("uses", f"{text!r} {problem}")
+            top.fields.complain(f"{text!r} {problem}", "uses")
         else:
             taken[(folder / text).resolve()] = text
             yield text, folder / text

@@ -1,11 +1,11 @@
-"""The keys of settings: one table of them is what the parser obeys and what the JSON Schema says."""
+"""The keys of settings: one table describes them for the parser and for the JSON Schema."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from render.lean import Any, TypeAlias, dataclass
 from render.yaml.documents import type_name
-from render.yaml.fields import Fields
+from render.yaml.fields import Fields, describe, wrong_text
 from render.yaml.scalars import parse_plain_scalar
 
 
@@ -13,7 +13,7 @@ from render.yaml.scalars import parse_plain_scalar
 class Text:
     """A text; unless it may be, it is not empty."""
 
-    # Matches the whole text; the meaning says in words what does.
+    # Matches the whole text; the meaning describes it in words.
     pattern: str | None = None
     meaning: str = ""
     may_be_empty: bool = False
@@ -68,129 +68,11 @@ Shape: TypeAlias = Text | Texts | OneOrMore | TextMap | Choice | Flag | Number
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """One value, its place, and the list that collects what is wrong with it."""
-
-    value: Any
-    place: str
-    problems: list[str]
-
-    def complain(self, problem: str) -> None:
-        self.problems.append(f"{self.place}: {problem}")
-
-    def inside(self, key: int | str, value: Any) -> "Spot":
-        return Spot(value, f"{self.place}[{key}]", self.problems)
-
-
-def read_plain(spot: Spot, shape: Shape) -> object:
-    """Return what was given; nothing where that is the default value, or wrong."""
-    match shape:
-        case Text():
-            return _read_text(spot, shape)
-        case Texts():
-            return _read_texts(spot, shape.item)
-        case OneOrMore():
-            return _read_one_or_more(spot, shape.item)
-        case TextMap():
-            return _read_text_map(spot, shape)
-        case Choice():
-            return _read_choice(spot, shape)
-        case Flag():
-            return _read_flag(spot, shape)
-        case Number():
-            return _read_number(spot, shape)
-
-
-def _read_text(spot: Spot, shape: Text) -> str | None:
-    value = spot.value
-    if value is None or (value == "" and not shape.may_be_empty):
-        spot.complain('it is empty; write ""' if shape.may_be_empty else "it is empty")
-        return None
-    if not isinstance(value, str):
-        quotes = "" if isinstance(value, dict | list) else "; write it in quotes"
-        spot.complain(f"expected text, found {type_name(value)}{quotes}")
-        return None
-    return value if _fits(spot, value, shape) else None
-
-
-def _fits(spot: Spot, text: str, shape: Text) -> bool:
-    fits = shape.pattern is None or re.fullmatch(shape.pattern, text) is not None
-    if not fits:
-        spot.complain(f"expected {shape.meaning}; found {text!r}")
-    return fits
-
-
-def _read_texts(spot: Spot, shape: Text) -> list[str] | None:
-    if not _is_filled(spot, list):
-        return None
-    texts = [_read_text(spot.inside(i, item), shape) for i, item in enumerate(spot.value)]
-    return [text for text in texts if text is not None]
-
-
-def _read_one_or_more(spot: Spot, shape: Text) -> list[str] | None:
-    if isinstance(spot.value, list):
-        return _read_texts(spot, shape)
-    text = _read_text(spot, shape)
-    return None if text is None else [text]
-
-
-def _read_text_map(spot: Spot, shape: TextMap) -> dict[str, str] | None:
-    if not _is_filled(spot, dict):
-        return None
-    named = {name: item for name, item in spot.value.items() if _fits(spot, name, shape.name)}
-    texts = {name: _read_text(spot.inside(name, item), shape.value) for name, item in named.items()}
-    return {name: text for name, text in texts.items() if text is not None}
-
-
-def _is_filled(spot: Spot, wanted: type[list[Any]] | type[dict[str, Any]]) -> bool:
-    if not isinstance(spot.value, wanted):
-        spot.complain(f"expected {type_name(wanted())}, found {type_name(spot.value)}")
-        return False
-    if not spot.value:
-        spot.complain("it is empty")
-    return bool(spot.value)
-
-
-def _read_choice(spot: Spot, shape: Choice) -> str | None:
-    text = _read_text(spot, Text())
-    if text is not None and text not in shape.words:
-        spot.complain(f"expected {', '.join(shape.words[:-1])} or {shape.words[-1]}, found {text!r}")
-        return None
-    return None if text == shape.default else text
-
-
-def _read_flag(spot: Spot, shape: Flag) -> bool | None:
-    if not isinstance(spot.value, bool):
-        spot.complain(f"expected true or false, found {_found(spot.value, bool)}")
-        return None
-    return None if spot.value == shape.default else spot.value
-
-
-def _read_number(spot: Spot, shape: Number) -> int | None:
-    # For Python, true and false are numbers.
-    if not isinstance(spot.value, int) or isinstance(spot.value, bool):
-        spot.complain(f"expected a whole number, found {_found(spot.value, int)}")
-        return None
-    if not shape.least <= spot.value <= shape.most:
-        # What was found is not shown: Python refuses to write a number of thousands of digits.
-        spot.complain(f"expected a whole number from {shape.least:,} to {shape.most:,}")
-        return None
-    return spot.value
-
-
-def _found(value: Any, wanted: type) -> str:
-    if not isinstance(value, str | float):
-        return type_name(value)
-    in_quotes = isinstance(value, str) and type(parse_plain_scalar(value)) is wanted
-    return f"{value!r}; write it without quotes" if in_quotes else repr(value)
-
-
-@dataclass(frozen=True, slots=True)
 class Entries:
     """A list of mappings that all have the same keys."""
 
     keys: "tuple[Key, ...]"
-    # Whether an entry with nothing but what is required would be without effect.
+    # Whether an entry with only its required keys would have no effect.
     needs_more: bool = False
 
 
@@ -207,76 +89,169 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A mapping that was read by its keys: only what was given, and no default value."""
+    """A mapping that was read by its keys, without those that are missing, wrong or have their default value."""
 
     fields: Fields
-    # Each value is of the type that the shape of its key says.
+    # Each value has the type that the shape of its key describes.
     plain: Mapping[str, Any]
     entries: "Mapping[str, tuple[Entry, ...]]"
 
     @property
     def value(self) -> dict[str, object]:
-        """What was given, as plain values."""
+        """The mapping as plain values."""
         listed = {name: [entry.value for entry in entries] for name, entries in self.entries.items()}
         return {**self.plain, **listed}
 
 
-def read_entry(value: Any, place: str, keys: Sequence[Key], problems: list[str]) -> Entry:
-    """Read a mapping by its keys; every one that is unknown, missing or of the wrong type is a problem."""
-    fields = Fields(value, place, problems)
-    if value is not None and not isinstance(value, dict):
-        return Entry(fields, {}, {})
-    given = value or {}
-    _check_names(fields, given, keys)
+def read_entry(fields: Fields, keys: Sequence[Key]) -> Entry:
+    """Read a mapping by its keys; an unknown or missing key, or a wrong value, is a problem."""
+    _check_names(fields, keys)
     plain: dict[str, object] = {}
     entries: dict[str, tuple[Entry, ...]] = {}
     for key in keys:
-        if given.get(key.name) is None:
+        value = fields.get(key.name)
+        if value is None:
             continue
-        spot = Spot(given[key.name], f"{place}.{key.name}".strip("."), problems)
         if isinstance(key.shape, Entries):
-            entries[key.name] = _read_entries(spot, key.shape)
+            entries[key.name] = _read_entries(fields, key.name, key.shape)
         else:
-            plain[key.name] = read_plain(spot, key.shape)
-    said = {name: item for name, item in plain.items() if item is not None}
-    return Entry(fields, said, {name: listed for name, listed in entries.items() if listed})
+            plain[key.name] = _read_shape(value, key.shape, fields, key.name)
+    given = {name: item for name, item in plain.items() if item is not None}
+    return Entry(fields, given, {name: listed for name, listed in entries.items() if listed})
 
 
-def _check_names(fields: Fields, given: Iterable[str], keys: Sequence[Key]) -> None:
+def _check_names(fields: Fields, keys: Sequence[Key]) -> None:
     known = [key.name for key in keys]
-    for name in given:
+    for name in fields.value:
         if name not in known:
-            fields.complain(name, f"unknown key; {_hint(name, known)}")
+            fields.complain(f"unknown key; {_hint(name, known)}", name)
     for key in keys:
         if key.required and fields.get(key.name) is None:
-            fields.complain(key.name, "it is missing")
+            fields.complain("it is missing", key.name)
 
 
 def _hint(name: str, known: Sequence[str]) -> str:
-    # Loaded for those who mistype a key, and for nobody else.
+    # Imported for a mistyped key only, to keep rendering fast.
     from difflib import get_close_matches
 
     near = get_close_matches(name, known, n=1, cutoff=0.5)
     return f"did you mean {near[0]}?" if near else f"the keys are {', '.join(known)}"
 
 
-def _read_entries(spot: Spot, shape: Entries) -> tuple[Entry, ...]:
-    if not isinstance(spot.value, list):
-        spot.complain(f"expected a list, found {type_name(spot.value)}")
-        return ()
-    spots = [spot.inside(i, {} if item is None else item) for i, item in enumerate(spot.value)]
+def _read_entries(fields: Fields, name: str, shape: Entries) -> tuple[Entry, ...]:
+    listed = fields.mappings(name)
     if shape.needs_more:
-        _check_effects(spots, shape.keys)
-    return tuple(read_entry(inner.value, inner.place, shape.keys, inner.problems) for inner in spots)
+        for entry in listed:
+            _check_effect(entry, shape.keys)
+    return tuple(read_entry(entry, shape.keys) for entry in listed)
 
 
-def _check_effects(spots: Iterable[Spot], keys: Sequence[Key]) -> None:
+def _check_effect(entry: Fields, keys: Sequence[Key]) -> None:
     required = {key.name for key in keys if key.required}
-    others = ", ".join(key.name for key in keys if not key.required)
-    for spot in spots:
-        if isinstance(spot.value, dict) and _given(spot.value) <= required:
-            spot.complain(f"it has no effect; give at least one of {others}")
+    if {name for name, item in entry.value.items() if item is not None} <= required:
+        others = ", ".join(key.name for key in keys if not key.required)
+        entry.complain(f"it has no effect; give at least one of {others}")
 
 
-def _given(value: Mapping[str, Any]) -> set[str]:
-    return {name for name, item in value.items() if item is not None}
+# Below, `way` leads from the mapping to the value: a key, and an item or a name below it.
+
+
+def _read_shape(value: Any, shape: Shape, fields: Fields, *way: int | str) -> object:
+    """Return a value; nothing if it is the default value, or wrong."""
+    match shape:
+        case Text():
+            return _read_text(value, shape, fields, *way)
+        case Texts():
+            return _read_texts(value, shape.item, fields, *way)
+        case OneOrMore():
+            return _read_one_or_more(value, shape.item, fields, *way)
+        case TextMap():
+            return _read_text_map(value, shape, fields, *way)
+        case Choice():
+            return _read_choice(value, shape, fields, *way)
+        case Flag():
+            return _read_flag(value, shape, fields, *way)
+        case Number():
+            return _read_number(value, shape, fields, *way)
+
+
+def _read_text(value: Any, shape: Text, fields: Fields, *way: int | str) -> str | None:
+    if value is None or (value == "" and not shape.may_be_empty):
+        fields.complain('it is empty; write ""' if shape.may_be_empty else "it is empty", *way)
+        return None
+    if not isinstance(value, str):
+        fields.complain(wrong_text(value), *way)
+        return None
+    return value if _fits(value, shape, fields, *way) else None
+
+
+def _fits(text: str, shape: Text, fields: Fields, *way: int | str) -> bool:
+    fits = shape.pattern is None or re.fullmatch(shape.pattern, text) is not None
+    if not fits:
+        fields.complain(f"expected {shape.meaning}; found {text!r}", *way)
+    return fits
+
+
+def _read_texts(value: Any, shape: Text, fields: Fields, *way: int | str) -> list[str] | None:
+    if not _is_filled(value, list, fields, *way):
+        return None
+    texts = [_read_text(item, shape, fields, *way, i) for i, item in enumerate(value)]
+    return [text for text in texts if text is not None]
+
+
+def _read_one_or_more(value: Any, shape: Text, fields: Fields, *way: int | str) -> list[str] | None:
+    if isinstance(value, list):
+        return _read_texts(value, shape, fields, *way)
+    text = _read_text(value, shape, fields, *way)
+    return None if text is None else [text]
+
+
+def _read_text_map(value: Any, shape: TextMap, fields: Fields, *way: int | str) -> dict[str, str] | None:
+    if not _is_filled(value, dict, fields, *way):
+        return None
+    named = {name: item for name, item in value.items() if _fits(name, shape.name, fields, *way)}
+    texts = {name: _read_text(item, shape.value, fields, *way, name) for name, item in named.items()}
+    return {name: text for name, text in texts.items() if text is not None}
+
+
+def _is_filled(
+    value: Any, wanted: type[list[Any]] | type[dict[str, Any]], fields: Fields, *way: int | str
+) -> bool:
+    if not isinstance(value, wanted):
+        fields.complain(f"expected {type_name(wanted())}, found {type_name(value)}", *way)
+        return False
+    if not value:
+        fields.complain("it is empty", *way)
+    return bool(value)
+
+
+def _read_choice(value: Any, shape: Choice, fields: Fields, *way: int | str) -> str | None:
+    text = _read_text(value, Text(), fields, *way)
+    if text is not None and text not in shape.words:
+        words = f"{', '.join(shape.words[:-1])} or {shape.words[-1]}"
+        fields.complain(f"expected {words}, found {text!r}", *way)
+        return None
+    return None if text == shape.default else text
+
+
+def _read_flag(value: Any, shape: Flag, fields: Fields, *way: int | str) -> bool | None:
+    if not isinstance(value, bool):
+        fields.complain(f"expected true or false, found {_without_quotes(value, bool)}", *way)
+        return None
+    return None if value == shape.default else value
+
+
+def _read_number(value: Any, shape: Number, fields: Fields, *way: int | str) -> int | None:
+    # For Python, true and false are numbers.
+    if not isinstance(value, int) or isinstance(value, bool):
+        fields.complain(f"expected a whole number, found {_without_quotes(value, int)}", *way)
+        return None
+    if not shape.least <= value <= shape.most:
+        fields.complain(f"expected a whole number from {shape.least:,} to {shape.most:,}", *way)
+        return None
+    return value
+
+
+def _without_quotes(value: Any, wanted: type) -> str:
+    in_quotes = isinstance(value, str) and type(parse_plain_scalar(value)) is wanted
+    return f"{describe(value)}; write it without quotes" if in_quotes else describe(value)

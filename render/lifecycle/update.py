@@ -35,11 +35,10 @@ from render.limits import Limits
 from render.live.lock import LiveLock
 from render.lock.consistency import check_closure
 from render.lock.file import read_lock_bytes
-from render.lock.findings import DoubledLock
 from render.lock.freshness import compare_inputs
 from render.lock.merge import merge_sides
 from render.lock.model import Lock
-from render.lock.parse import ConflictedLock, parse_lock
+from render.lock.parse import ConflictedLock, DoubledLock, parse_lock
 from render.lock.stale_entries import stale_bounds
 from render.references import Source
 from render.resolve.model import Catalog, Wanted

@@ -6,7 +6,7 @@ from typing import Any
 from render.errors import InvalidInput
 from render.limits import Limits
 from render.live.objects import InvalidLiveObjects, parse_live_objects
-from render.yaml.fields import Fields
+from render.yaml.fields import Fields, Problems
 
 
 class InvalidLiveLock(InvalidInput):
@@ -40,15 +40,15 @@ class LiveLock:
 
 def parse_live_lock(data: bytes, limits: Limits) -> LiveLock:
     """Parse the Lock of a cluster; what is not about packages is left aside."""
-    problems: list[str] = []
     try:
         objects = parse_live_objects(data, limits)
     except InvalidLiveObjects as error:
         raise InvalidLiveLock(list(error.why)) from None
-    lock = Fields(_find_lock(objects), "", problems)
+    problems = Problems()
+    lock = Fields(_find_lock(objects), problems)
     packages = tuple(_read_package(entry) for entry in lock.mappings("packages"))
     if problems:
-        raise InvalidLiveLock(problems)
+        raise InvalidLiveLock(problems.texts())
     return LiveLock(packages)
 
 
@@ -68,7 +68,7 @@ def _read_package(entry: Fields) -> LivePackage:
     ]
     for key in ("name", "source", "version"):
         if not entry.text(key):
-            entry.complain(key, "it is missing")
+            entry.complain("it is missing", key)
     return LivePackage(
         entry.text("name"), entry.text("source"), entry.text("version"), tuple(sorted(dependencies))
     )

@@ -1,10 +1,10 @@
 """The two documents of a lock, each read by itself."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from render.constraints import parse_constraint
 from render.lean import Any, TypeVar, dataclass
-from render.limits import LimitExceeded
+from render.limits import LimitExceeded, Limits
 from render.lock.entries import (
     read_deactivated,
     read_kind,
@@ -13,12 +13,14 @@ from render.lock.entries import (
     read_source,
     read_version,
 )
-from render.lock.findings import Findings, Node, describe
 from render.lock.format import DETAILS_API, LOCK_API, METADATA, PACKAGE_API
 from render.lock.model import FORMAT_REVISION, FORMAT_VERSION, LockedDependency, LockedPackage, Provided
 from render.packages import Kind
 from render.references import Source, is_digest, parse_dependency_source
+from render.yaml.documents import Place, find_lines
+from render.yaml.fields import Fields, Problems, describe, format_place
 
+DOCUMENTS = ("Lock", "LockDetails")
 _LOCK_FIELDS = frozenset({"apiVersion", "kind", "metadata", "packages"})
 _DETAILS_FIELDS = _LOCK_FIELDS | {"version", "revision", "inputs", "deactivated", "provided"}
 _ENTRY_FIELDS = frozenset({"apiVersion", "kind", "name", "source", "version", "dependencies"})
@@ -27,6 +29,43 @@ _KINDS = frozenset(Kind)
 _ANY_KIND = " or ".join(Kind)
 _NO_SOURCE = Source("", "")
 _HIGHEST_REVISION = 1_000_000_000
+
+
+class LockProblems(Problems):
+    """The problems of a lock, each with its place and the line there."""
+
+    __slots__ = ("doubled", "limits")
+
+    def __init__(self, limits: Limits) -> None:
+        super().__init__()
+        self.limits = limits
+        # How many of them are a package that is listed twice.
+        self.doubled = 0
+
+    def add_doubled(self, place: Place, source: object) -> None:
+        """Record a package that is listed twice, as Git may merge it."""
+        self.add(place, f"{source} stands here a second time")
+        self.doubled += 1
+
+    def with_lines(self, data: bytes, lines: Sequence[int] = ()) -> list[str]:
+        """Return the problems in the order of their lines; `lines` are those of the file this text was cut from."""
+        places = {place[:i] for place, _ in self.found for i in range(1, len(place) + 1)}
+        known = find_lines(data, places)
+        numbered = [(_nearest_line(place, known), _in_document(place), text) for place, text in self.found]
+        return [
+            f"line {lines[line - 1] if lines else line}: {place}{text}"
+            for line, place, text in sorted(numbered)
+        ]
+
+
+def _nearest_line(place: Place, known: Mapping[Place, int]) -> int:
+    # A missing field has no line of its own; what it is missing from has one.
+    found = (known[place[:i]] for i in range(len(place), 0, -1) if place[:i] in known)
+    return next(found, 1)
+
+
+def _in_document(place: Place) -> str:
+    return f"{format_place((DOCUMENTS[int(place[0])], *place[1:]))}: " if place else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +111,27 @@ class Halves:
     provided: tuple[Provided, ...] = ()
 
 
-def read_halves(first: Any, second: Any, findings: Findings) -> Halves:
+def read_halves(first: Any, second: Any, problems: LockProblems) -> Halves:
     """Read both documents; a package with a problem is left out."""
-    lock, details = Node(first, (0,), findings), Node(second, (1,), findings)
+    lock, details = Fields(first, problems, (0,)), Fields(second, problems, (1,))
     revision = _read_revision(details)
-    findings.tolerant = revision > FORMAT_REVISION
+    problems.ignore_unknown = revision > FORMAT_REVISION
     _read_head(lock, LOCK_API, "Lock", _LOCK_FIELDS)
     _read_head(details, DETAILS_API, "LockDetails", _DETAILS_FIELDS)
-    entries, in_lock = _read_packages(lock, _read_entry, findings)
-    more, in_details = _read_packages(details, _read_details, findings)
+    entries, in_lock = _read_packages(lock, _read_entry, problems)
+    more, in_details = _read_packages(details, _read_details, problems)
     return Halves(
         entries,
         more,
         _read_inputs(details),
         revision,
         (in_lock, in_details),
-        tuple(read_deactivated(node) for node in _nodes(details, "deactivated", required=False)),
-        tuple(read_provided(node) for node in _nodes(details, "provided", required=False)),
+        tuple(read_deactivated(entry) for entry in _mappings(details, "deactivated", problems.limits)),
+        tuple(read_provided(entry) for entry in _mappings(details, "provided", problems.limits)),
     )
 
 
-def _read_revision(details: Node) -> int:
+def _read_revision(details: Fields) -> int:
     version, revision = details.get("version"), details.get("revision")
     if type(version) is not int or version != FORMAT_VERSION:
         details.complain(
@@ -104,16 +143,18 @@ def _read_revision(details: Node) -> int:
     return FORMAT_REVISION
 
 
-def _read_head(document: Node, api_version: str, kind: str, known: frozenset[str]) -> None:
+def _read_head(document: Fields, api_version: str, kind: str, known: frozenset[str]) -> None:
     document.allow(known)
     document.expect("apiVersion", api_version)
     document.expect("kind", kind)
-    if document.get("metadata") != METADATA and not document.findings.tolerant:
+    if document.get("metadata") != METADATA and not document.problems.ignore_unknown:
         document.complain("expected the name and the two annotations that xplock writes", "metadata")
 
 
-def _read_inputs(details: Node) -> dict[str, str]:
-    inputs = details.mapping("inputs", required=True)
+def _read_inputs(details: Fields) -> dict[str, str]:
+    if details.get("inputs") is None:
+        details.complain("inputs is missing")
+    inputs = details.mapping("inputs").value
     for name, digest in inputs.items():
         if not isinstance(digest, str) or not is_digest(digest):
             details.complain(f"expected a digest, found {describe(digest)}", "inputs", name)
@@ -121,51 +162,58 @@ def _read_inputs(details: Node) -> dict[str, str]:
 
 
 def _read_packages(
-    document: Node, read: Callable[[Node], E], findings: Findings
+    document: Fields, read: Callable[[Fields], E], problems: LockProblems
 ) -> tuple[tuple[E, ...], frozenset[Source]]:
     found: list[E] = []
     named: set[Source] = set()
-    for node in _nodes(document, "packages"):
-        problems = len(findings.problems)
-        value = read(node)
+    for entry in _mappings(document, "packages", problems.limits, required=True):
+        known = len(problems)
+        value = read(entry)
         named.add(value.source)
-        if len(findings.problems) == problems:
+        # An entry that is no mapping was reported before, and has no source.
+        if len(problems) == known and value.source != _NO_SOURCE:
             found.append(value)
     return tuple(found), frozenset(named - {_NO_SOURCE})
 
 
-def _nodes(document: Node, key: str, *, required: bool = True) -> list[Node]:
-    nodes, limits = document.nodes(key, required=required), document.findings.limits
-    if len(nodes) > limits.packages:
-        raise LimitExceeded("a lock holds too many packages", "packages", limits, found=f"{len(nodes):,}")
-    return nodes
+def _mappings(document: Fields, key: str, limits: Limits, *, required: bool = False) -> list[Fields]:
+    entries = document.mappings(key, required=required)
+    if len(entries) > limits.packages:
+        raise LimitExceeded("a lock holds too many packages", "packages", limits, found=f"{len(entries):,}")
+    return entries
 
 
-def _read_entry(node: Node) -> LockEntry:
-    node.allow(_ENTRY_FIELDS)
-    node.expect("apiVersion", PACKAGE_API)
+def _read_entry(entry: Fields) -> LockEntry:
+    entry.allow(_ENTRY_FIELDS)
+    entry.expect("apiVersion", PACKAGE_API)
     return LockEntry(
-        source=read_source(node),
-        kind=read_kind(node),
-        name=node.text("name") or "",
-        version=read_version(node),
-        dependencies=tuple(_read_dependency(dependency) for dependency in node.nodes("dependencies")),
-        index=int(node.place[-1]),
+        source=read_source(entry),
+        kind=read_kind(entry),
+        name=entry.required_text("name") or "",
+        version=read_version(entry),
+        dependencies=tuple(
+            _read_dependency(dependency) for dependency in entry.mappings("dependencies", required=True)
+        ),
+        index=int(entry.place[-1]),
     )
 
 
-def _read_details(node: Node) -> DetailsEntry:
-    return DetailsEntry(read_package(node), int(node.place[-1]))
+def _read_details(entry: Fields) -> DetailsEntry:
+    return DetailsEntry(read_package(entry), int(entry.place[-1]))
 
 
-def _read_dependency(node: Node) -> LockedDependency:
-    node.allow(_DEPENDENCY_FIELDS)
-    package, constraints = node.text("package"), node.text("constraints")
-    node.parsed("package", parse_dependency_source, package)
-    node.parsed("constraints", parse_constraint, constraints)
-    api_version, kind, kind_alone = node.optional("apiVersion"), node.optional("kind"), node.optional("type")
+def _read_dependency(entry: Fields) -> LockedDependency:
+    entry.allow(_DEPENDENCY_FIELDS)
+    package, constraints = entry.required_text("package"), entry.required_text("constraints")
+    entry.parse_text(package, parse_dependency_source, "package")
+    entry.parse_text(constraints, parse_constraint, "constraints")
+    api_version, kind, kind_alone = (
+        entry.optional_text("apiVersion"),
+        entry.optional_text("kind"),
+        entry.optional_text("type"),
+    )
     if (api_version is None) != (kind is None) or (kind is not None and kind_alone is not None):
-        node.complain("expected apiVersion and kind, or type, or neither")
+        entry.complain("expected apiVersion and kind, or type, or neither")
     if kind_alone is not None and kind_alone not in _KINDS:
-        node.complain(f"expected {_ANY_KIND}, found {describe(kind_alone)}", "type")
+        entry.complain(f"expected {_ANY_KIND}, found {describe(kind_alone)}", "type")
     return LockedDependency(package or "", constraints or "", kind or kind_alone, api_version)

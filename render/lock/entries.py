@@ -6,7 +6,6 @@ from enum import StrEnum
 
 from render.constraints import parse_constraint
 from render.lean import Any, TypeVar
-from render.lock.findings import Node, describe
 from render.lock.model import KeptPin, LockedPackage, Provided, Replaced, State
 from render.moves import Consent, Strategy
 from render.packages import Kind
@@ -19,6 +18,7 @@ from render.references import (
     parse_digest,
     parse_source,
 )
+from render.yaml.fields import Fields, describe
 
 W = TypeVar("W", bound=StrEnum)
 
@@ -50,204 +50,210 @@ _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _OBJECT_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 
 
-def read_source(node: Node) -> Source:
+def read_source(entry: Fields) -> Source:
     """Read the source of an entry; one that is none is empty."""
-    return _optional_source(node, "source", node.text("source")) or _NO_SOURCE
+    return _optional_source(entry, "source", entry.required_text("source")) or _NO_SOURCE
 
 
-def read_kind(node: Node) -> Kind:
+def read_kind(entry: Fields) -> Kind:
     """Read the kind of an entry."""
-    return _word(node, "kind", Kind) or Kind.PROVIDER
+    return _word(entry, "kind", Kind) or Kind.PROVIDER
 
 
-def read_version(node: Node) -> str:
+def read_version(entry: Fields) -> str:
     """Read the version of an entry: a tag or a digest."""
-    version = node.text("version")
+    version = entry.required_text("version")
     if version is not None and not is_tag(version) and not is_digest(version):
-        node.complain(f"expected a tag or a digest, found {describe(version)}", "version")
+        entry.complain(f"expected a tag or a digest, found {describe(version)}", "version")
     return version or ""
 
 
-def read_package(node: Node) -> LockedPackage:
+def read_package(entry: Fields) -> LockedPackage:
     """Read a package of LockDetails; its version, kind and dependencies stand in the first document."""
-    node.allow(_PACKAGE_FIELDS)
-    state = State.WANTED if node.get("state") is None else _word(node, "state", State)
+    entry.allow(_PACKAGE_FIELDS)
+    state = State.WANTED if entry.get("state") is None else _word(entry, "state", State)
     if state is State.DEACTIVATED:
-        node.complain("what is deactivated stands under deactivated", "state")
-    return _read_package(node, read_source(node), Kind.PROVIDER, "", state or State.WANTED)
+        entry.complain("what is deactivated stands under deactivated", "state")
+    return _read_package(entry, read_source(entry), Kind.PROVIDER, "", state or State.WANTED)
 
 
-def read_deactivated(node: Node) -> LockedPackage:
+def read_deactivated(entry: Fields) -> LockedPackage:
     """Read a package that was replaced and is switched off."""
-    node.allow(_DEACTIVATED_FIELDS)
-    package = _read_package(node, read_source(node), read_kind(node), read_version(node), State.DEACTIVATED)
-    _check_version(node, package)
-    if not node.items("replacedBy"):
-        node.complain("replacedBy is missing")
-    return package
-
-
-def read_provided(node: Node) -> Provided:
-    """Read a package that another folder provides."""
-    node.allow(_PROVIDED_FIELDS)
-    package = Provided(
-        source=read_source(node),
-        folder=_read_folder(node),
-        version=read_version(node),
-        digest=_read_digest(node),
-        kind=read_kind(node),
-        object_name=_read_object(node),
-        tag=_read_tag(node, "tag"),
-        detached=node.flag("detached"),
-        installed_as=_read_source(node, "installedAs"),
-        replaces=_read_sources(node, "replaces"),
+    entry.allow(_DEACTIVATED_FIELDS)
+    package = _read_package(
+        entry, read_source(entry), read_kind(entry), read_version(entry), State.DEACTIVATED
     )
-    _check_version(node, package)
+    _check_version(entry, package)
+    if not entry.items("replacedBy"):
+        entry.complain("replacedBy is missing")
     return package
 
 
-def _check_version(node: Node, package: LockedPackage | Provided) -> None:
+def read_provided(entry: Fields) -> Provided:
+    """Read a package that another folder provides."""
+    entry.allow(_PROVIDED_FIELDS)
+    package = Provided(
+        source=read_source(entry),
+        folder=_read_folder(entry),
+        version=read_version(entry),
+        digest=_read_digest(entry),
+        kind=read_kind(entry),
+        object_name=_read_object(entry),
+        tag=_read_tag(entry, "tag"),
+        detached=entry.flag("detached"),
+        installed_as=_read_source(entry, "installedAs"),
+        replaces=_read_sources(entry, "replaces"),
+    )
+    _check_version(entry, package)
+    return package
+
+
+def _check_version(entry: Fields, package: LockedPackage | Provided) -> None:
     """Of packages in both documents the same is found by comparing these."""
     if is_digest(package.version) and not package.by_digest:
-        node.complain(f"the version is {package.version}, the digest {package.digest}", "version")
+        entry.complain(f"the version is {package.version}, the digest {package.digest}", "version")
     if package.tag is not None and not is_digest(package.version):
-        node.complain(f"the version is {package.version}, so there is no tag to add", "tag")
+        entry.complain(f"the version is {package.version}, so there is no tag to add", "tag")
 
 
-def _read_folder(node: Node) -> str:
-    folder = node.text("folder")
+def _read_folder(entry: Fields) -> str:
+    folder = entry.required_text("folder")
     # As in the settings: relative, since a lock is the same on every machine.
     if folder is not None and (not folder or folder.startswith("/")):
-        node.complain(f"expected a relative path, found {describe(folder)}", "folder")
+        entry.complain(f"expected a relative path, found {describe(folder)}", "folder")
     return folder or ""
 
 
-def _read_package(node: Node, source: Source, kind: Kind, version: str, state: State) -> LockedPackage:
+def _read_package(entry: Fields, source: Source, kind: Kind, version: str, state: State) -> LockedPackage:
     # Most packages have few of these.
-    more = {name: read(node, key) for key, (name, read) in _OPTIONAL.items() if node.get(key) is not None}
-    digest, object_name = _read_digest(node), _read_object(node)
+    more = {name: read(entry, key) for key, (name, read) in _OPTIONAL.items() if entry.get(key) is not None}
+    digest, object_name = _read_digest(entry), _read_object(entry)
     return LockedPackage(source, version, digest, kind, object_name, state=state, **more)
 
 
-def _read_digest(node: Node) -> Digest:
-    return node.parsed("digest", parse_digest, node.text("digest")) or Digest("")
+def _read_digest(entry: Fields) -> Digest:
+    return entry.parse_text(entry.required_text("digest"), parse_digest, "digest") or Digest("")
 
 
-def _read_object(node: Node) -> str:
-    name = node.text("object")
+def _read_object(entry: Fields) -> str:
+    name = entry.required_text("object")
     if name is not None and not _OBJECT_NAME.fullmatch(name):
-        node.complain(f"expected the name of an object, found {describe(name)}", "object")
+        entry.complain(f"expected the name of an object, found {describe(name)}", "object")
     return name or ""
 
 
-def _read_tag(node: Node, key: str) -> str | None:
-    return _checked_tag(node, node.optional(key))
+def _read_tag(entry: Fields, key: str) -> str | None:
+    return _checked_tag(entry, entry.optional_text(key))
 
 
-def _checked_tag(node: Node, tag: str | None) -> str | None:
+def _checked_tag(entry: Fields, tag: str | None) -> str | None:
     if tag is not None and not is_tag(tag):
-        node.complain(f"expected a tag, found {describe(tag)}", "tag")
+        entry.complain(f"expected a tag, found {describe(tag)}", "tag")
     return tag
 
 
-def _read_objects_digest(node: Node, key: str) -> str:
-    return node.parsed(key, parse_digest, node.optional(key)) or ""
+def _read_objects_digest(entry: Fields, key: str) -> str:
+    return entry.parse_text(entry.optional_text(key), parse_digest, key) or ""
 
 
-def _read_constraint(node: Node, key: str) -> str | None:
-    text = node.optional(key)
-    node.parsed(key, parse_constraint, text)
+def _read_constraint(entry: Fields, key: str) -> str | None:
+    text = entry.optional_text(key)
+    entry.parse_text(text, parse_constraint, key)
     return text
 
 
-def _read_texts(node: Node, key: str) -> tuple[str, ...]:
-    return tuple(node.texts(key))
+def _read_texts(entry: Fields, key: str) -> tuple[str, ...]:
+    return tuple(entry.list_of_texts(key))
 
 
-def _read_required_by(node: Node, key: str) -> tuple[str, ...]:
-    return tuple(sorted(map(str, _read_sources(node, key))))
+def _read_mapping(entry: Fields, key: str) -> dict[str, Any]:
+    return entry.mapping(key).value
 
 
-def _read_counts(node: Node, key: str) -> dict[str, int]:
-    counts = node.mapping(key)
+def _read_required_by(entry: Fields, key: str) -> tuple[str, ...]:
+    return tuple(sorted(map(str, _read_sources(entry, key))))
+
+
+def _read_counts(entry: Fields, key: str) -> dict[str, int]:
+    counts = entry.mapping(key).value
     for kind, count in counts.items():
         if type(count) is not int or count < 1:
-            node.complain(f"expected a number of objects, found {describe(count)}", key, kind)
+            entry.complain(f"expected a number of objects, found {describe(count)}", key, kind)
     return counts
 
 
-def _read_pins(node: Node, key: str) -> tuple[KeptPin, ...]:
-    return tuple([_read_pin(pin) for pin in node.nodes(key)])
+def _read_pins(entry: Fields, key: str) -> tuple[KeptPin, ...]:
+    return tuple([_read_pin(pin) for pin in entry.mappings(key)])
 
 
-def _read_pin(node: Node) -> KeptPin:
-    node.allow(_PIN_FIELDS)
+def _read_pin(entry: Fields) -> KeptPin:
+    entry.allow(_PIN_FIELDS)
     return KeptPin(
-        _checked_tag(node, node.text("tag")) or "",
-        _read_digest(node),
-        _read_source(node, "source"),
-        _read_source(node, "installedAs"),
+        _checked_tag(entry, entry.required_text("tag")) or "",
+        _read_digest(entry),
+        _read_source(entry, "source"),
+        _read_source(entry, "installedAs"),
     )
 
 
-def _read_all_replaced(node: Node, key: str) -> tuple[Replaced, ...]:
-    return tuple([_read_replaced(entry) for entry in node.nodes(key)])
+def _read_all_replaced(entry: Fields, key: str) -> tuple[Replaced, ...]:
+    return tuple([_read_replaced(item) for item in entry.mappings(key)])
 
 
-def _read_replaced(node: Node) -> Replaced:
-    node.allow(_REPLACED_FIELDS)
-    strategy, consent = _word(node, "strategy", Strategy), _word(node, "consent", Consent)
-    return Replaced(read_source(node), strategy or Strategy.PLAIN, consent or Consent.MOVES)
+def _read_replaced(entry: Fields) -> Replaced:
+    entry.allow(_REPLACED_FIELDS)
+    strategy, consent = _word(entry, "strategy", Strategy), _word(entry, "consent", Consent)
+    return Replaced(read_source(entry), strategy or Strategy.PLAIN, consent or Consent.MOVES)
 
 
-def _read_stale_entry(node: Node, key: str) -> tuple[str, ...]:
+def _read_stale_entry(entry: Fields, key: str) -> tuple[str, ...]:
     """Read what an entry names: dependencies, as their package writes them."""
-    names = node.texts(key)
+    names = entry.list_of_texts(key)
     for i, text in enumerate(names):
-        node.parsed(key, parse_dependency_source, text, i)
+        entry.parse_text(text, parse_dependency_source, key, i)
     return tuple(names)
 
 
-def _read_sources(node: Node, key: str) -> tuple[Source, ...]:
-    found = [_optional_source(node, key, text, i) for i, text in enumerate(node.texts(key))]
+def _read_sources(entry: Fields, key: str) -> tuple[Source, ...]:
+    found = [_optional_source(entry, key, text, i) for i, text in enumerate(entry.list_of_texts(key))]
     return tuple([source for source in found if source is not None])
 
 
-def _read_source(node: Node, key: str) -> Source | None:
-    return _optional_source(node, key, node.optional(key))
+def _read_source(entry: Fields, key: str) -> Source | None:
+    return _optional_source(entry, key, entry.optional_text(key))
 
 
-def _optional_source(node: Node, key: str, text: str | None, *way: int) -> Source | None:
-    source = node.parsed(key, parse_source, text, *way)
+def _optional_source(entry: Fields, key: str, text: str | None, *way: int) -> Source | None:
+    source = entry.parse_text(text, parse_source, key, *way)
     if source is not None and str(source) != text:
-        node.complain(f"expected its canonical form {source}", key, *way)
+        entry.complain(f"expected its canonical form {source}", key, *way)
     return source
 
 
-def _word(node: Node, key: str, words: type[W]) -> W | None:
-    text = node.text(key)
+def _word(entry: Fields, key: str, words: type[W]) -> W | None:
+    text = entry.required_text(key)
     try:
         return None if text is None else words(text)
     except ValueError:
-        node.complain(f"expected {' or '.join(words)}, found {describe(text)}", key)
+        entry.complain(f"expected {' or '.join(words)}, found {describe(text)}", key)
         return None
 
 
 # The fields that a package need not have: where each is kept, and what reads it.
-_OPTIONAL: Mapping[str, tuple[str, Callable[[Node, str], Any]]] = {
+_OPTIONAL: Mapping[str, tuple[str, Callable[[Fields, str], Any]]] = {
     "requiredBy": ("required_by", _read_required_by),
-    "root": ("root", Node.optional),
+    "root": ("root", Fields.optional_text),
     "tag": ("tag", _read_tag),
     "objects": ("objects", _read_counts),
     "objectsDigest": ("objects_digest", _read_objects_digest),
     "groups": ("groups", _read_texts),
-    "family": ("family", Node.optional),
+    "family": ("family", Fields.optional_text),
     "crossplane": ("crossplane", _read_constraint),
     "detached": ("detached", _read_texts),
-    "fields": ("fields", Node.mapping),
-    "overrides": ("overrides", Node.mapping),
+    "fields": ("fields", _read_mapping),
+    "overrides": ("overrides", _read_mapping),
     "keptPins": ("kept_pins", _read_pins),
-    "released": ("released", Node.flag),
+    "released": ("released", Fields.flag),
     "replaces": ("replaces", _read_all_replaced),
     "replacedBy": ("replaced_by", _read_sources),
     "installedAs": ("installed_as", _read_source),

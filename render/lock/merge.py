@@ -13,9 +13,8 @@ from typing import TypeAlias
 from render.errors import Unsatisfiable
 from render.limits import Limits
 from render.lock.documents import DetailsEntry, E, Halves, LockEntry
-from render.lock.findings import InvalidLock
 from render.lock.model import Lock, LockedPackage, Provided, Replaced, State
-from render.lock.parse import disagreement, join, parse_halves
+from render.lock.parse import InvalidLock, disagreement, join, parse_halves
 from render.lock.pins import join_pins
 from render.moves import CircularMoves, Consent, Move, Strategy, follow_moves
 from render.references import Source

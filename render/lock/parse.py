@@ -7,18 +7,36 @@ from render import __version__
 from render.errors import InvalidInput, RenderError
 from render.lean import Any, replace
 from render.limits import Limits
-from render.lock.documents import DetailsEntry, E, Halves, LockEntry, read_halves
-from render.lock.findings import DoubledLock, Findings, InvalidLock
+from render.lock.documents import DOCUMENTS, DetailsEntry, E, Halves, LockEntry, LockProblems, read_halves
 from render.lock.model import FORMAT_VERSION, Lock, LockedPackage, Provided
 from render.names import revision_name
 from render.references import Source, is_digest
+from render.texts import first_lines
 from render.yaml.documents import InvalidDocument, Place, lock_rules, parse_documents
 
-_DOCUMENTS = ("Lock", "LockDetails")
+_SHOWN_PROBLEMS = 50
 _HIGHEST_VERSION = 1_000_000_000
 # Git writes seven of a kind at the start of a line; nothing that we write starts a line with them.
 _MARKS = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
 _MARKER = rb"(?m)^(?:<{7}|\|{7}|={7}|>{7})(?: [^\n]*)?\r?$"
+
+
+class InvalidLock(InvalidInput):
+    """A lock that was edited, damaged or merged into something that is no lock."""
+
+    def __init__(self, place: str, problems: Sequence[str]) -> None:
+        super().__init__(
+            f"{place} is not a valid lock",
+            why=first_lines(problems, _SHOWN_PROBLEMS),
+            next=[
+                "restore it from Git",
+                "or run `xplock lock --new`, which knows nothing of what is installed",
+            ],
+        )
+
+
+class DoubledLock(InvalidLock):
+    """A lock into which Git merged the same package twice, without a conflict; nothing else is wrong with it."""
 
 
 class ConflictedLock(InvalidInput):
@@ -49,22 +67,22 @@ def parse_lock(data: bytes | str, limits: Limits, *, place: str) -> Lock:
     marker = re.search(_MARKER, data) if any(mark in data for mark in _MARKS) else None
     if marker:
         raise ConflictedLock(place, data.count(b"\n", 0, marker.start()) + 1)
-    findings = Findings(limits)
-    halves = _parse(data, findings, place)
-    packages = {package.source: package for package in _join_all(halves, findings)}
+    problems = LockProblems(limits)
+    halves = _parse(data, problems, place)
+    packages = {package.source: package for package in _join_all(halves, problems)}
     deactivated = {package.cluster_source: package for package in halves.deactivated}
     provided = {package.source: package for package in halves.provided}
-    _find_repeated(halves, findings)
-    _find_contradictions(halves, packages, findings)
-    _raise_problems(findings, data, place)
+    _find_repeated(halves, problems)
+    _find_contradictions(halves, packages, problems)
+    _raise_problems(problems, data, place)
     return Lock(packages, halves.inputs, halves.revision, deactivated, provided)
 
 
 def parse_halves(data: bytes, limits: Limits, *, place: str, lines: Sequence[int]) -> Halves:
     """Parse both documents without comparing them; `lines` are those of the file that the text was cut from."""
-    findings = Findings(limits)
-    halves = _parse(data, findings, place, lines)
-    _raise_problems(findings, data, place, lines)
+    problems = LockProblems(limits)
+    halves = _parse(data, problems, place, lines)
+    _raise_problems(problems, data, place, lines)
     return halves
 
 
@@ -86,17 +104,17 @@ def join(entry: LockEntry, details: DetailsEntry) -> LockedPackage:
     return replace(details.package, version=entry.version, kind=entry.kind, dependencies=entry.dependencies)
 
 
-def _parse(data: bytes, findings: Findings, place: str, lines: Sequence[int] = ()) -> Halves:
+def _parse(data: bytes, problems: LockProblems, place: str, lines: Sequence[int] = ()) -> Halves:
     try:
-        documents = parse_documents(data, lock_rules(findings.limits))
+        documents = parse_documents(data, lock_rules(problems.limits))
     except InvalidDocument as error:
         line = lines[min(error.line, len(lines)) - 1] if lines else error.line
         raise InvalidLock(place, [f"line {line}: {error.problem}"]) from None
     _refuse_newer(documents, place)
-    if len(documents) != len(_DOCUMENTS):
+    if len(documents) != len(DOCUMENTS):
         found = f"expected two documents, Lock and LockDetails; found {len(documents)}"
         raise InvalidLock(place, [found])
-    return read_halves(documents[0], documents[1], findings)
+    return read_halves(documents[0], documents[1], problems)
 
 
 def _refuse_newer(documents: list[Any], place: str) -> None:
@@ -107,48 +125,48 @@ def _refuse_newer(documents: list[Any], place: str) -> None:
                 raise UnsupportedLock(place, version)
 
 
-def _join_all(halves: Halves, findings: Findings) -> Iterator[LockedPackage]:
-    entries = _by_source(halves.entries, 0, findings)
-    details = _by_source(halves.details, 1, findings)
+def _join_all(halves: Halves, problems: LockProblems) -> Iterator[LockedPackage]:
+    entries = _by_source(halves.entries, 0, problems)
+    details = _by_source(halves.details, 1, problems)
     in_lock, in_details = halves.named
     for source, entry in entries.items():
         if source not in in_details:
-            findings.complain((0, "packages", entry.index), f"{source} is missing in LockDetails")
+            problems.add((0, "packages", entry.index), f"{source} is missing in LockDetails")
         elif source in details:
             problem = disagreement(entry, details[source])
             if problem:
-                findings.complain((0, "packages", entry.index), f"{source}: {problem}")
+                problems.add((0, "packages", entry.index), f"{source}: {problem}")
             yield join(entry, details[source])
     for source, more in details.items():
         if source not in in_lock:
-            findings.complain((1, "packages", more.index), f"{source} is missing in Lock")
-    _find_namesakes(entries, details, findings)
+            problems.add((1, "packages", more.index), f"{source} is missing in Lock")
+    _find_namesakes(entries, details, problems)
 
 
-def _by_source(entries: Iterable[E], document: int, findings: Findings) -> dict[Source, E]:
+def _by_source(entries: Iterable[E], document: int, problems: LockProblems) -> dict[Source, E]:
     found: dict[Source, E] = {}
     for entry in entries:
         if entry.source in found:
-            findings.complain_doubled((document, "packages", entry.index, "source"), entry.source)
+            problems.add_doubled((document, "packages", entry.index, "source"), entry.source)
         found[entry.source] = entry
     return found
 
 
-def _find_repeated(halves: Halves, findings: Findings) -> None:
+def _find_repeated(halves: Halves, problems: LockProblems) -> None:
     """Find packages that are there under two sources of the cluster; under one, that was found before."""
     known: dict[Source, Source] = {}
     for more in halves.details:
         if known.setdefault(more.package.source, more.source) != more.source:
-            findings.complain_doubled((1, "packages", more.index, "source"), more.package.source)
+            problems.add_doubled((1, "packages", more.index, "source"), more.package.source)
 
 
 def _find_contradictions(
-    halves: Halves, packages: Mapping[Source, LockedPackage], findings: Findings
+    halves: Halves, packages: Mapping[Source, LockedPackage], problems: LockProblems
 ) -> None:
     """Find objects with two owners, and packages that are in two states at once."""
     owners = {(package.kind, package.object_name): package.cluster_source for package in packages.values()}
     seen = {source for package in packages.values() for source in (package.source, package.cluster_source)}
-    wrong = {place[:3] for place, _ in findings.problems}
+    wrong = {place[:3] for place, _ in problems.found}
     for place, package in _others(halves):
         if place in wrong:
             continue
@@ -156,11 +174,11 @@ def _find_contradictions(
         off = isinstance(package, LockedPackage)
         sources = {package.cluster_source} if off else {package.source, package.cluster_source}
         if sources & seen:
-            findings.complain_doubled((*place, "source"), min(sources & seen))
+            problems.add_doubled((*place, "source"), min(sources & seen))
         seen |= sources
         other = owners.setdefault((package.kind, package.object_name), package.cluster_source)
         if other != package.cluster_source:
-            findings.complain((*place, "object"), _namesake(package, other))
+            problems.add((*place, "object"), _namesake(package, other))
 
 
 def _others(halves: Halves) -> Iterator[tuple[Place, LockedPackage | Provided]]:
@@ -171,7 +189,7 @@ def _others(halves: Halves) -> Iterator[tuple[Place, LockedPackage | Provided]]:
 
 
 def _find_namesakes(
-    entries: Mapping[Source, LockEntry], details: Mapping[Source, DetailsEntry], findings: Findings
+    entries: Mapping[Source, LockEntry], details: Mapping[Source, DetailsEntry], problems: LockProblems
 ) -> None:
     owners: dict[tuple[str, str], Source] = {}
     for source in sorted(entries.keys() & details.keys(), key=str):
@@ -179,14 +197,14 @@ def _find_namesakes(
         other = owners.setdefault((entry.kind, more.package.object_name), source)
         if other != source:
             problem = _namesake(join(entry, more), other)
-            findings.complain((1, "packages", more.index, "object"), problem)
+            problems.add((1, "packages", more.index, "object"), problem)
 
 
 def _namesake(package: LockedPackage | Provided, other: Source) -> str:
     return f"the {package.kind} {package.object_name} is also that of {other}"
 
 
-def _raise_problems(findings: Findings, data: bytes, place: str, lines: Sequence[int] = ()) -> None:
-    if findings.problems:
-        error = DoubledLock if findings.doubled == len(findings.problems) else InvalidLock
-        raise error(place, findings.described(data, _DOCUMENTS, lines))
+def _raise_problems(problems: LockProblems, data: bytes, place: str, lines: Sequence[int] = ()) -> None:
+    if problems:
+        error = DoubledLock if problems.doubled == len(problems) else InvalidLock
+        raise error(place, problems.with_lines(data, lines))

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from render.constraints import Constraint
+from render.constraints import Constraint, parse_constraint
 from render.errors import UnusableContent
 from render.limits import LimitExceeded, Limits
 from render.packages import META_GROUPS, Dependency, Kind, Metadata, PermissionRequest, is_project
-from render.references import PartialSource, Source
+from render.references import PartialSource, Source, parse_dependency_source
 from render.texts import first_lines, hides_something
 from render.yaml.documents import meta_rules, parse_documents
-from render.yaml.fields import Fields
+from render.yaml.fields import Fields, Problems
 
 REPLACES_ANNOTATION = "meta.crossplane.io/replaces"
 
@@ -58,17 +58,17 @@ def _only_document(data: bytes, limits: Limits) -> Any:
     documents = parse_documents(data, meta_rules(limits))
     if any(document is not None for document in documents[1:]):
         # Crossplane reads the first one; other tools may not.
-        raise InvalidMetadata(["the document: a second one follows it"])
+        raise InvalidMetadata(["a second document follows the first"])
     return documents[0] if documents else None
 
 
 def _parse(document: Any, limits: Limits, parse: Callable[[Fields, Fields, Limits], Metadata]) -> Metadata:
-    problems: list[str] = []
-    top = Fields(document, "", problems)
+    problems = Problems()
+    top = Fields(document, problems)
     metadata = parse(top, top.mapping("spec"), limits)
     if problems:
         # A field may be read twice; what is wrong with it is told once.
-        raise InvalidMetadata(list(dict.fromkeys(problems)))
+        raise InvalidMetadata(list(dict.fromkeys(problems.texts())))
     return metadata
 
 
@@ -93,7 +93,7 @@ def _parse_meta(top: Fields, spec: Fields, limits: Limits) -> Metadata:
 
 def _parse_project(top: Fields, spec: Fields, limits: Limits) -> Metadata:
     if top.text("kind") != "Project" or not is_project(top.text("apiVersion")):
-        top.complain("kind", "this is not a project file")
+        top.complain("this is not a project file", "kind")
     texts = {f"meta.crossplane.io/{name}": spec.text(name) for name in _PROJECT_ANNOTATIONS}
     listed = [
         entry.mapping("xpkg") for entry in spec.mappings("dependencies") if entry.text("type") == "xpkg"
@@ -113,7 +113,7 @@ def _parse_kind(top: Fields) -> Kind:
     group, _, version = top.text("apiVersion").partition("/")
     kind = top.text("kind")
     if group not in META_GROUPS or (kind, version) not in _ACCEPTED:
-        top.complain("kind", f"Crossplane knows no package kind {kind!r} in {group}/{version}")
+        top.complain(f"Crossplane knows no package kind {kind!r} in {group}/{version}", "kind")
         return Kind.CONFIGURATION
     return Kind(kind)
 
@@ -121,7 +121,7 @@ def _parse_kind(top: Fields) -> Kind:
 def _parse_name(described: Fields) -> str:
     name = described.text("name")
     if hides_something(name):
-        described.complain("name", "it holds a control character")
+        described.complain("it holds a control character", "name")
     return name
 
 
@@ -129,8 +129,8 @@ def _parse_crossplane(spec: Fields) -> Constraint | None:
     if spec.get("crossplane") is None:
         return None
     if isinstance(spec.get("crossplane"), str):
-        return spec.constraint("crossplane")
-    return spec.mapping("crossplane").constraint("version")
+        return spec.parse("crossplane", parse_constraint)
+    return spec.mapping("crossplane").parse("version", parse_constraint)
 
 
 def _parse_dependencies(spec: Fields, limits: Limits) -> tuple[Dependency, ...]:
@@ -161,12 +161,13 @@ def _parse_dependency(entry: Fields, explicit: tuple[str, ...]) -> Dependency | 
     named = list(dict.fromkeys(given[key] for key in keys))
     if len(named) != 1:
         if named:
-            entry.complain("", f"it names several packages: {', '.join(named)}")
+            entry.complain(f"it names several packages: {', '.join(named)}")
         elif not any(entry.get(key) and not given[key] for key in given):
-            entry.complain("", f"it names no package: give {', '.join(explicit)}")
+            entry.complain(f"it names no package: give {', '.join(explicit)}")
         return None
     key = keys[0]
-    source, constraint = entry.source(key), entry.constraint("version")
+    source = entry.parse(key, parse_dependency_source)
+    constraint = entry.parse("version", parse_constraint)
     if source is None or constraint is None:
         return None
     if key != "package":
@@ -179,11 +180,11 @@ def _parse_dependency(entry: Fields, explicit: tuple[str, ...]) -> Dependency | 
 def _parse_replaces(
     spec: Fields, described: Fields, annotations: dict[str, str]
 ) -> tuple[Source | PartialSource, ...]:
-    given = [
-        spec.source_text(text, f"replaces[{i}]") for i, text in enumerate(spec.list_of_texts("replaces"))
-    ]
+    listed = enumerate(spec.list_of_texts("replaces"))
+    given = [spec.parse_text(text, parse_dependency_source, "replaces", i) for i, text in listed]
     written = annotations.get(REPLACES_ANNOTATION, "").replace(",", " ").split()
-    given += [described.source_text(text, f"annotations[{REPLACES_ANNOTATION}]") for text in written]
+    place = ("annotations", REPLACES_ANNOTATION)
+    given += [described.parse_text(text, parse_dependency_source, *place) for text in written]
     return tuple(dict.fromkeys(source for source in given if source))
 
 

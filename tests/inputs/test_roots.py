@@ -113,7 +113,7 @@ def test_empty_parts_are_left_out(part: dict[str, Any]) -> None:
         (provider("acme/x:v1"), "spec.package", "none is assumed; write registry/organisation/name:tag"),
         (provider("x:v1"), "spec.package", "none is assumed; write registry/organisation/name:tag"),
         (provider(None), "spec.package", "it is missing"),
-        (provider(5), "spec.package", "expected text, found a number"),
+        (provider(5), "spec.package", "expected text, found 5"),
         (provider(spec=[]), "spec", "expected a mapping, found a list"),
         (provider(metadata={}), "metadata.name", "it is missing"),
         (provider(metadata={"name": "a.b"}), "metadata.name", "a DNS label"),
@@ -122,8 +122,16 @@ def test_empty_parts_are_left_out(part: dict[str, Any]) -> None:
         (provider(metadata={"name": "a", "labels": {"x": 1}}), "metadata.labels.x", "write it in quotes"),
         (provider(apiVersion="pkg.crossplane.io/v1beta1"), "apiVersion", "write pkg.crossplane.io/v1"),
         (provider(package_="x"), "package_", "a Provider has no such field"),
-        (provider(spec={"package": STORE, "x": float("inf")}), "the document", "JSON does not have"),
-        (provider(spec={"package": STORE, "x": [float("nan")]}), "the document", "JSON does not have"),
+        (
+            provider(spec={"package": STORE, "x": float("inf")}),
+            "it holds a number that",
+            "JSON does not have",
+        ),
+        (
+            provider(spec={"package": STORE, "x": [float("nan")]}),
+            "it holds a number that",
+            "JSON does not have",
+        ),
         ({"kind": "ConfigMap"}, "it is not a Kubernetes object", "apiVersion or kind is missing"),
         ({"apiVersion": "v1", "kind": 5}, "kind", "expected text"),
         ("text", "expected a Kubernetes object", "found text"),
@@ -151,7 +159,7 @@ def test_a_range_excludes_a_tag_and_a_digest(package: str) -> None:
 def test_a_name_that_is_no_text_is_one_problem() -> None:
     (problem,) = problems_of(provider(metadata={"name": True}))
 
-    assert problem == "a.yaml: metadata.name: expected text, found true or false; write it in quotes"
+    assert problem == "a.yaml: metadata.name: expected text, found true; write it in quotes"
 
 
 def test_all_problems_of_a_manifest_come_at_once() -> None:

@@ -79,6 +79,6 @@ def test_every_item_is_a_text(folder: Path) -> None:
     _, problems = parse(folder, "../platform", 1, "")
 
     assert problems == [
-        "xplock.yaml: uses[1]: expected text, found a number; write it in quotes",
+        "xplock.yaml: uses[1]: expected text, found 1; write it in quotes",
         "xplock.yaml: uses[2]: it is empty",
     ]

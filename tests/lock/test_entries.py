@@ -4,10 +4,9 @@ import pytest
 from rig.builders.locks import digest, rich_lock
 
 from render.limits import Limits
-from render.lock.findings import InvalidLock
 from render.lock.format import format_lock
 from render.lock.model import Lock
-from render.lock.parse import parse_lock
+from render.lock.parse import InvalidLock, parse_lock
 
 RICH_TEXT = format_lock(rich_lock())
 ACME = "xpkg.example.org/acme"
@@ -30,13 +29,13 @@ def parse(text: str) -> Lock:
             "state: deactivated",
             "packages[1].state: what is deactivated stands under deactivated",
         ),
-        ("released: true", "released: false", "packages[1].released: expected true or nothing, found False"),
+        ("released: true", "released: false", "packages[1].released: expected true or nothing, found false"),
         (
             "released: true",
             'released: "yes"',
             'packages[1].released: expected true or nothing, found the text "yes"',
         ),
-        ("detached:\n  - a", "detached: a", 'packages[1].detached: expected a list, found the text "a"'),
+        ("detached:\n  - a", "detached: a", "packages[1].detached: expected a list, found text"),
         ("staleEntry:\n  - b", "staleEntry:\n  - 1", "packages[1].staleEntry[0]: expected text, found 1"),
         ("staleEntry:\n  - b", "staleEntry:\n  - B!", "packages[1].staleEntry[0]: 'B!' is not"),
         (
@@ -62,12 +61,12 @@ def parse(text: str) -> Lock:
         (
             "groups:\n  - store.example.org",
             "groups: 7",
-            "packages[3].groups: expected a list, found 7",
+            "packages[3].groups: expected a list, found a number",
         ),
         (
             "overrides:\n    spec:\n      revisionHistoryLimit: 1",
             "overrides: 1",
-            "packages[3].overrides: expected a mapping, found 1",
+            "packages[3].overrides: expected a mapping, found a number",
         ),
         (
             "kind: Provider\n  version: v1.0.0\n  replacedBy",
@@ -122,7 +121,7 @@ def parse(text: str) -> Lock:
             "object: acme-dns\n  tag: v1",
             f"{OTHER}.tag: the version is v1.0.0, so there is no",
         ),
-        ("detached: true", "detached: false", f"{OTHER}.detached: expected true or nothing, found False"),
+        ("detached: true", "detached: false", f"{OTHER}.detached: expected true or nothing, found false"),
         ("  - xpkg.example.org/acme/old-dns", "  - old-dns", f"{OTHER}.replaces[0]: 'old-dns' is not"),
         ("object: acme-mesh", "object: acme-mesh\n  replacedBy: []", "packages[1].replacedBy: unknown field"),
         ("inputs:", "orphaned: []\ninputs:", "LockDetails.orphaned: unknown field"),

@@ -26,10 +26,9 @@ from render.inputs.projects import Inputs
 from render.lean import replace
 from render.lifecycle.update import LockOptions
 from render.limits import Limits
-from render.lock.findings import InvalidLock
 from render.lock.format import format_lock
 from render.lock.model import Lock
-from render.lock.parse import parse_lock
+from render.lock.parse import InvalidLock, parse_lock
 from render.manifests.objects import render_objects
 from render.manifests.text import format_yaml
 from render.packages import Dependency, Kind

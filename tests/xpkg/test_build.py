@@ -392,7 +392,7 @@ def test_bytes_that_are_not_utf_8_are_named_with_their_line(tmp_path: Path) -> N
         (PROVIDER.replace("  name: provider-nop\n", "  labels: {}\n"), "metadata.name: a package needs a name"),
         (CONFIGURATION.replace(">=v1.14.0", "new enough"), "spec.crossplane.version: "),
         (CONFIGURATION.replace(">=v0.2.0", "some"), "spec.dependsOn[0].version: "),
-        (CONFIGURATION.replace('">=v0.2.0"', "0.2"), "spec.dependsOn[0].version: expected text, found a number"),
+        (CONFIGURATION.replace('">=v0.2.0"', "0.2"), "spec.dependsOn[0].version: expected text, found 0.2"),
         (CONFIGURATION.replace("- provider:", "- stack:"), "spec.dependsOn[0]: it names no package"),
         (CONFIGURATION.replace("acme/", "Acme/"), "spec.dependsOn[0].provider: "),
         (PROVIDER + "spec: [1]\n", "spec: expected a mapping, found a list"),

@@ -90,7 +90,7 @@ class TestKinds:
         with pytest.raises(InvalidMetadata) as refused:
             parse(meta + "---\n" + meta)
 
-        assert refused.value.problems == ["the document: a second one follows it"]
+        assert refused.value.problems == ["a second document follows the first"]
         assert parse(meta + "...\n---\n# nothing\n").kind is Kind.PROVIDER
 
 
@@ -217,7 +217,7 @@ class TestOtherFields:
             ({}, "spec.crossplane.version: '' is not a version constraint"),
             ({"version": ""}, "spec.crossplane.version: '' is not a version constraint"),
             ({"version": ">a2"}, "spec.crossplane.version: '>a2' is not a version constraint"),
-            ({"version": 1.14}, "spec.crossplane.version: expected text, found a number; write it in quotes"),
+            ({"version": 1.14}, "spec.crossplane.version: expected text, found 1.14; write it in quotes"),
             (1.14, "spec.crossplane: expected a mapping, found a number"),
             ("nonsense", "spec.crossplane: 'nonsense' is not a version constraint"),
         ],
@@ -420,11 +420,10 @@ class TestProjects:
 
         assert refused.value.problems == [
             "kind: this is not a project file",
-            "spec.license: expected text, found a number; write it in quotes",
+            "spec.license: expected text, found 2.0; write it in quotes",
             "spec.dependencies[2].xpkg: expected a mapping, found text",
-            "spec.dependencies[0].xpkg.version: expected text, found a number; write it in quotes",
+            "spec.dependencies[0].xpkg.version: expected text, found 1.0; write it in quotes",
             "spec.dependencies[1].xpkg: it names no package: give package",
-            "spec.dependencies[2].xpkg: it names no package: give package",
         ]
 
     def test_too_many_dependencies_are_refused(self) -> None:
@@ -490,13 +489,13 @@ class TestProblems:
               - {function: 'H/x', version: '>>1'}
         """
 
-        with pytest.raises(InvalidMetadata, match="has 13 problems") as refused:
+        with pytest.raises(InvalidMetadata, match="has 12 problems") as refused:
             parse(text)
 
         places = [problem.partition(": ")[0] for problem in refused.value.problems]
         assert places == [
             "apiVersion", "kind", "kind", "metadata.annotations.b", "metadata.name", "spec.dependsOn[1]",
-            "spec.dependsOn[0].version", "spec.dependsOn[1]", "spec.dependsOn[2].function",
+            "spec.dependsOn[0].version", "spec.dependsOn[2].function",
             "spec.dependsOn[2].version", "spec.crossplane.version", "spec.capabilities[0]", "metadata.labels.a",
         ]  # fmt: skip
         assert refused.value.why == tuple(refused.value.problems)

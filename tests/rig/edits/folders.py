@@ -11,10 +11,9 @@ from render.lifecycle.blockers import LockedFolder
 from render.lifecycle.retire import retire_packages
 from render.lifecycle.update import LockOptions
 from render.limits import Limits
-from render.lock.findings import InvalidLock
 from render.lock.format import format_lock
 from render.lock.model import Lock, State
-from render.lock.parse import parse_lock
+from render.lock.parse import InvalidLock, parse_lock
 from render.moves import Move, Strategy
 from render.packages import Dependency, Kind
 from render.references import Source
