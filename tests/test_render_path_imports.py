@@ -25,7 +25,7 @@ import sys
 from pathlib import Path
 from render.limits import Limits
 from render.manifests.text import format_yaml
-from render.rendering import render_folder
+from render.app.render import render_folder
 assert format_yaml(render_folder(Path(sys.argv[1]), Limits(), {}))
 print(*sys.modules)
 """

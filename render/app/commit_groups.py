@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
-from render.cli.commit_options import CommitOptions
+from render.app.commit_options import CommitOptions
 from render.deadline import read_deadline
 from render.errors import InvalidInput
 from render.git.branches import current_branch, find_branch, refuse_elsewhere, refuse_rebased, require_branch
@@ -59,8 +58,10 @@ class Group:
         return Target(self.branch, start, at, folder, self.remote, hooks=options.pre_push)
 
 
-def open_groups(folders: Sequence[Path], options: CommitOptions, limits: Limits) -> list[Group]:
-    """Find the repositories of folders; whatever could stop a commit there is found now."""
+def open_groups(
+    folders: Sequence[Path], options: CommitOptions, limits: Limits, resources: ExitStack
+) -> list[Group]:
+    """Find the repositories of folders, and raise for anything that would stop a commit there."""
     deadline = read_deadline(os.environ, limits)
     given: dict[Path, Path] = {}
     for folder in folders:
@@ -69,12 +70,16 @@ def open_groups(folders: Sequence[Path], options: CommitOptions, limits: Limits)
     places = {folder: find_place(folder, limits, deadline) for folder in given.values()}
     roots = dict.fromkeys(place.repository.root for place in places.values())
     return [
-        _open({folder: place for folder, place in places.items() if place.repository.root == root}, options)
+        _open(
+            {folder: place for folder, place in places.items() if place.repository.root == root},
+            options,
+            resources,
+        )
         for root in roots
     ]
 
 
-def _open(places: Mapping[Path, Place], options: CommitOptions) -> Group:
+def _open(places: Mapping[Path, Place], options: CommitOptions, resources: ExitStack) -> Group:
     place = next(iter(places.values()))
     repository = place.repository
     current = current_branch(repository)
@@ -88,7 +93,7 @@ def _open(places: Mapping[Path, Place], options: CommitOptions) -> Group:
         require_identity(repository)
     remote = choose_remote(repository, branch, options.remote) if options.push else None
     return Group(
-        _let_in(repository, remote) if remote else repository,
+        _let_in(repository, remote, resources) if remote else repository,
         place.git_folder,
         {folder: one.prefix for folder, one in places.items()},
         branch,
@@ -97,19 +102,18 @@ def _open(places: Mapping[Path, Place], options: CommitOptions) -> Group:
     )
 
 
-def _let_in(repository: Repository, remote: Remote) -> Repository:
+def _let_in(repository: Repository, remote: Remote, resources: ExitStack) -> Repository:
     """Give git the operator's token and authorities, where they are for the remote; no secret is ever shown."""
     urls = read_urls(repository, remote)
     if any(url.startswith("https://") for url in urls):
-        repository = _trust(repository)
+        repository = _trust(repository, resources)
     token = read_token(os.environ, urls, repository.limits)
     return hide_secrets(with_token(repository, urls[0], token) if token else repository)
 
 
-def _trust(repository: Repository) -> Repository:
+def _trust(repository: Repository, resources: ExitStack) -> Repository:
     authorities = read_authorities(os.environ, repository.limits)
     if authorities is None:
         return repository
-    # There until the command ends.
-    folder = click.get_current_context().with_resource(scratch_folder(FILES))
+    folder = resources.enter_context(scratch_folder(FILES))
     return with_authorities(repository, authorities, folder)

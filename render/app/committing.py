@@ -1,35 +1,44 @@
 """Committing for a command: the locks of all folders, one commit for each repository."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from render.app.commit_groups import Group, open_groups
+from render.app.commit_options import CommitOptions
 from render.app.commit_projects import Project, make_project
-from render.cli.commit_options import CommitOptions
-from render.cli.output import Output
+from render.app.reporter import Reporter
 from render.errors import RenderError
 from render.git.landing import Change, Reads, land, refuse_other_inputs
-from render.git.names import parse_author
+from render.git.names import Author, parse_author
 from render.git.revisions import find_commit
 from render.limits import Limits
-from render.views.commit_message import LockChange, format_message, format_pull_request, format_subject
-from render.views.committed import Committed, committed_document, committed_hints, format_committed
+from render.views.commit_message import LockChange, format_message, format_subject
+from render.views.committed import Committed, committed_hints, format_committed
 
 
+@contextmanager
+def open_committer(
+    reporter: Reporter, options: CommitOptions, folders: Sequence[Path], limits: Limits
+) -> Iterator["Committer"]:
+    """Find where folders are committed to; what would stop a commit is found before anything is resolved or written."""
+    options.check()
+    author = parse_author(options.author) if options.author is not None else None
+    with ExitStack() as resources:
+        groups = open_groups(folders, options, limits, resources)
+        yield Committer(reporter, options, author, groups, limits)
+
+
+@dataclass(frozen=True, slots=True)
 class Committer:
-    """One call: whatever could stop it is found before anything is resolved or written."""
+    """Commits the locks of folders, one commit for each repository."""
 
-    def __init__(
-        self, output: Output, options: CommitOptions, folders: Sequence[Path], limits: Limits
-    ) -> None:
-        options.check()
-        self._output = output
-        self._options = options
-        self._limits = limits
-        self._author = parse_author(options.author) if options.author is not None else None
-        self._groups = open_groups(folders, options, limits)
+    _reporter: Reporter
+    _options: CommitOptions
+    _author: Author | None
+    _groups: Sequence[Group]
+    _limits: Limits
 
     def commit(self, locks: Mapping[Path, bytes], *, dry_run: bool) -> list[Committed]:
         """Commit the text of every folder's lock."""
@@ -40,26 +49,11 @@ class Committer:
         except RenderError:
             # What is done is done, in other repositories.
             for one in made:
-                self._output.say(format_committed(one))
+                self._reporter.say(format_committed(one))
             raise
         for hint in [hint for one in made for hint in committed_hints(one)]:
-            self._output.warn(hint)
+            self._reporter.warn(hint)
         return made
-
-    def tell(self, made: Sequence[Committed], *, message: bool = False) -> None:
-        """Print what was committed; or that aside, and a pull request or a message that was not used."""
-        for one in made:
-            told = format_committed(one)
-            if one.changes and (self._options.branch or message):
-                self._output.say(told)
-                request = format_pull_request(one.changes, one.subject)
-                self._output.result(request if self._options.branch else one.message)
-            elif self._output.verbosity >= 0:
-                self._output.result(f"{told}\n")
-
-    def documents(self, made: Sequence[Committed]) -> list[dict[str, Any]]:
-        """Return what was committed as JSON values."""
-        return [committed_document(one) for one in made]
 
     def _commit(self, group: Group, locks: Mapping[Path, bytes], *, dry_run: bool) -> Committed:
         projects = [
@@ -102,7 +96,7 @@ class Committer:
 
     def _tell_uncommitted(self, project: Project, names: Sequence[str]) -> None:
         if names:
-            self._output.warn(
+            self._reporter.warn(
                 f"the committed lock was made for files of {project.folder} that are not in that commit as they are "
                 f"here: {', '.join(names)}"
             )

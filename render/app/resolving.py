@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from render.cli.output import Output, Progress
+from render.app.reporter import Progress, Reporter
 from render.deadline import Deadline
 from render.errors import RenderError
 from render.folders.neighbours import Neighbours, read_neighbours
@@ -67,7 +67,7 @@ class Resolver:
     def __init__(
         self,
         environ: Mapping[str, str],
-        output: Output,
+        reporter: Reporter,
         layouts: Sequence[tuple[str, Path]] = (),
         *,
         offline: bool = False,
@@ -78,7 +78,7 @@ class Resolver:
     ) -> None:
         self.limits = Limits.from_environment(environ)
         self._environ = environ
-        self._output = output
+        self._reporter = reporter
         self._layouts = layouts
         self._offline = offline
         self._options = options
@@ -99,7 +99,7 @@ class Resolver:
         inputs = read_inputs(folder, self.limits, self._environ)
         current = read_current(folder, self.limits, new=self._new, in_memory=self._in_memory)
         for note in current.notes:
-            self._output.say(note)
+            self._reporter.say(note)
         return Asked(inputs, current)
 
     def answer(self, asked: Asked, around: Neighbours) -> Outcome:
@@ -122,18 +122,18 @@ class Resolver:
 
         if self._world is None:
             self._world = open_world(
-                self._environ, warn=self._output.warn, trace=self._output.trace, deadline=self._deadline
+                self._environ, warn=self._reporter.warn, trace=self._reporter.trace, deadline=self._deadline
             )
         layouts = [*self._layouts, *inputs.settings.layouts]
         catalog = self._world.catalog(layouts, inputs.rewrites, offline=self._offline)
         known = LockedTags(catalog, current) if self._offline else catalog
-        with self._output.progress(f"resolving {inputs.folder}") as progress:
+        with self._reporter.progress(f"resolving {inputs.folder}") as progress:
             watched = _Watched(known, progress)
             update = update_lock(inputs, current, watched, self.limits, self._options, around)
         moved = [] if self._offline else self._moved_tags(current, update.lock, catalog)
         notes = (*update.notes, *moved)
         for note in notes:
-            self._output.warn(note)
+            self._reporter.warn(note)
         return update.lock, notes
 
     def _moved_tags(self, before: Lock, after: Lock, catalog: "PackageCatalog") -> list[str]:

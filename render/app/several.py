@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from render.app.reporter import Reporter
 from render.app.resolving import Asked, Outcome, Resolver
-from render.cli.output import Output
 from render.errors import RenderError
 from render.folders.members import Member, find_used, in_order, read_members
 from render.folders.neighbours import Neighbours, read_neighbours
@@ -24,9 +24,9 @@ class SeveralFailed(RenderError):
         self.exit_code = max(error.exit_code for error in failures)
 
 
-def resolve_folders(resolver: Resolver, folders: Sequence[Path], output: Output) -> list[Outcome]:
+def resolve_folders(resolver: Resolver, folders: Sequence[Path], reporter: Reporter) -> list[Outcome]:
     """Resolve every folder; whatever fails, all of it is told before anything is written."""
-    call = _Call(resolver, folders, output)
+    call = _Call(resolver, folders, reporter)
     call.read()
     call.resolve()
     return call.outcomes()
@@ -35,9 +35,9 @@ def resolve_folders(resolver: Resolver, folders: Sequence[Path], output: Output)
 class _Call:
     """The folders of one call, by where they really are."""
 
-    def __init__(self, resolver: Resolver, folders: Sequence[Path], output: Output) -> None:
+    def __init__(self, resolver: Resolver, folders: Sequence[Path], reporter: Reporter) -> None:
         self._resolver = resolver
-        self._output = output
+        self._reporter = reporter
         self._folders: dict[Path, Path] = {}
         for folder in folders:
             self._folders.setdefault(folder.resolve(), folder)
@@ -70,7 +70,9 @@ class _Call:
             if path in self._failures:
                 continue
             if missing:
-                self._output.say(f"{self._folders[path]} was not tried: it uses {self._folders[missing[0]]}")
+                self._reporter.say(
+                    f"{self._folders[path]} was not tried: it uses {self._folders[missing[0]]}"
+                )
                 continue
             try:
                 self._found[path] = self._resolver.answer(self._asked[path], self._around(path))
@@ -101,5 +103,5 @@ class _Call:
     def _fail(self, path: Path, error: RenderError) -> None:
         self._failures[path] = error
         if len(self._folders) > 1:
-            self._output.say(f"in {self._folders[path]}:")
-            self._output.error(error)
+            self._reporter.say(f"in {self._folders[path]}:")
+            self._reporter.error(error)

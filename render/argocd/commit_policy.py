@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from render import __version__
+from render.app.reporter import SilentReporter
 from render.app.resolving import Resolver
 from render.argocd.branch import HERE, Branch, find_reads, open_branch, read_here
 from render.argocd.push_queue import own_turn, patience
 from render.argocd.request import Declined
-from render.cli.output import Output
 from render.deadline import Deadline
 from render.errors import Differs, RenderError
 from render.git.landing import Change, Reads, push_change
@@ -44,20 +44,14 @@ class ReadAsStale(RenderError):
         )
 
 
-class _Silent(Output):
-    """Where everything goes that is not the one line; notes about the lock are in its commit."""
-
-    def _write(self, text: str) -> None:
-        """Write nothing."""
-
-
 def commit_lock(environ: Mapping[str, str], deadline: Deadline) -> NoReturn:
     """Commit the lock that the branch of an Application needs, or say why not; either way nothing is rendered."""
     with open_branch(environ, deadline) as branch:
         inputs = read_here(branch, environ)
         reads = find_reads(branch, inputs)
         _refuse_if_pointless(branch, inputs, reads)
-        _commit(branch, reads, Resolver(environ, _Silent(), deadline=deadline))
+        # Argo CD shows one line; the notes about the lock are in its commit.
+        _commit(branch, reads, Resolver(environ, SilentReporter(), deadline=deadline))
 
 
 def _refuse_if_pointless(branch: Branch, inputs: Inputs, reads: Reads) -> None:

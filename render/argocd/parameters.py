@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from render.errors import InvalidInput
-from render.inputs.folders import is_folder
 from render.inputs.projects import Inputs
 from render.lean import Any, dataclass, replace
 from render.settings import Settings, Waves
+from render.system.files import is_folder
 
 # Argo CD puts the plugin's parameters into one variable, and each entry of `env` into one with a prefix.
 _PARAMETERS = "ARGOCD_APP_PARAMETERS"

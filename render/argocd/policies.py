@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 
+from render.app.reporter import SilentReporter
 from render.app.resolving import Resolver
-from render.cli.output import Output
 from render.deadline import Deadline
 from render.errors import Differs, RenderError, Unsatisfiable
 from render.limits import LimitExceeded
 from render.lock.model import Lock
+from render.texts import redact, visible
 
 
 class NotLocked(Differs):
@@ -25,19 +26,32 @@ class NotLocked(Differs):
         )
 
 
+class Notes(SilentReporter):
+    """A reporter that keeps what it is given, for the log of the sidecar."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        """Keep a line."""
+        self.lines.append(visible(redact(text)))
+
+    def warn(self, text: str) -> None:
+        """Keep a warning, once."""
+        line = f"warning: {visible(redact(text))}"
+        if line not in self.lines:
+            self.lines.append(line)
+
+
 def answer_without_lock(
-    policy: str,
-    stale: Differs,
-    folder: Path,
-    environ: Mapping[str, str],
-    deadline: Deadline,
-    output: Output,
-) -> Lock:
-    """Return a lock that was resolved just now, or refuse."""
+    policy: str, stale: Differs, folder: Path, environ: Mapping[str, str], deadline: Deadline
+) -> tuple[Lock, list[str]]:
+    """Return a lock that was resolved just now, with lines for the log; or raise."""
     path = environ.get("ARGOCD_APP_SOURCE_PATH", "")
     if policy == "resolve":
-        resolver = Resolver(environ, output, deadline=deadline, in_memory=True)
-        return resolver.resolve(folder).as_written(resolver.limits)
+        notes = Notes()
+        resolver = Resolver(environ, notes, deadline=deadline, in_memory=True)
+        return resolver.resolve(folder).as_written(resolver.limits), notes.lines
     if policy == "commit":
         raise NotLocked(stale, path, _commit(environ, deadline))
     raise NotLocked(stale, path)

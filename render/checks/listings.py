@@ -6,10 +6,10 @@ from pathlib import Path
 
 from render.checks.model import Listing
 from render.errors import RenderError
-from render.inputs.folders import is_folder, is_repository, list_kustomizations
+from render.inputs.folders import is_repository, list_kustomizations
 from render.lean import TypeAlias, replace
 from render.limits import Limits
-from render.system.files import LOCK_FILE
+from render.system.files import LOCK_FILE, is_folder
 
 # Of a path in a kustomization: where that stands, and where the path leads.
 _Entry: TypeAlias = tuple[Listing, Path]

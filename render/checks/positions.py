@@ -6,10 +6,10 @@ from pathlib import Path
 
 from render.checks.model import CheckedFolder, Place
 from render.errors import RenderError
-from render.inputs.folders import KUSTOMIZATION_FILES, is_file, list_yaml_files
+from render.inputs.folders import KUSTOMIZATION_FILES, list_yaml_files
 from render.limits import Limits
 from render.settings import SETTINGS_FILE
-from render.system.files import LOCK_FILE, is_there, read_plain
+from render.system.files import LOCK_FILE, is_file, is_there, read_plain
 
 _LINE = r"(?:^|: )line ([0-9]{1,9}): "
 _LIMITS = Limits()

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from render.app.render import render_lock
 from render.checks.listings import Listings
 from render.checks.model import Checked, CheckedFolder
 from render.errors import RenderError
@@ -16,6 +15,7 @@ from render.lock.file import read_lock_bytes
 from render.lock.freshness import compare_inputs
 from render.lock.model import Lock
 from render.lock.parse import parse_lock
+from render.manifests.objects import render_lock
 from render.system.files import LOCK_FILE
 
 if TYPE_CHECKING:

@@ -4,8 +4,16 @@ from pathlib import Path
 
 import click
 
-from render.app.check import check_folders
+from render.app.check import CheckResult, check_folders
+from render.checks.formats import (
+    count_findings,
+    findings_document,
+    format_annotations,
+    format_findings,
+    sarif_document,
+)
 from render.cli.options import folders_argument, output_option
+from render.cli.output import Output
 
 
 @click.command(epilog="Examples: xplock check clusters/*/*; xplock check -o sarif clusters/* > xplock.sarif")
@@ -25,4 +33,19 @@ def check(context: click.Context, folders: tuple[Path, ...], same_cluster: bool,
     finding names its rule, which `xplock explain RULE` explains. -o sarif is for code scanning, -o github annotates
     the lines of a pull request from a workflow; both name files from the current folder.
     """
-    context.exit(check_folders(folders, context.obj, form, same_cluster=same_cluster))
+    result = check_folders(folders, same_cluster=same_cluster)
+    _write(result, context.obj, form)
+    context.exit(result.exit_code)
+
+
+def _write(result: CheckResult, output: Output, form: str) -> None:
+    findings, folders = result.findings, result.folders
+    match form:
+        case "json":
+            output.result_json(findings_document(findings))
+        case "sarif":
+            output.result_json(sarif_document(findings))
+        case "github":
+            output.result(f"{format_annotations(findings)}{count_findings(findings, folders)}\n")
+        case _:
+            output.result(format_findings(findings, folders, output.stand_out))

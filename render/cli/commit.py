@@ -1,19 +1,23 @@
 """xplock commit: the lock, and nothing else, to a branch."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from render.app.committing import Committer
-from render.cli.commit_options import CommitOptions, commit_options
+from render.app.commit_options import CommitOptions
+from render.app.committing import open_committer
+from render.cli.commit_options import commit_options
 from render.cli.locked import read_whole_lock
 from render.cli.operator_options import CA_BUNDLE, DEADLINE, GIT_TOKEN, OperatedCommand
 from render.cli.options import folders_argument, output_option
 from render.cli.output import Output
 from render.limits import Limits
 from render.lock.file import read_lock_bytes
+from render.views.commit_message import format_pull_request
+from render.views.committed import Committed, committed_document, format_committed
 
 
 @click.command(
@@ -34,12 +38,26 @@ def commit(output: Output, /, folders: tuple[Path, ...], dry_run: bool, form: st
     has changed nothing here either.
     """
     limits = Limits.from_environment(os.environ)
-    committer = Committer(output, CommitOptions(**how), folders, limits)
-    made = committer.commit({folder: _read(folder, limits) for folder in folders}, dry_run=dry_run)
+    options = CommitOptions(**how)
+    with open_committer(output, options, folders, limits) as committer:
+        made = committer.commit({folder: _read(folder, limits) for folder in folders}, dry_run=dry_run)
     if form == "json":
-        output.result_json(committer.documents(made))
+        output.result_json([committed_document(one) for one in made])
     else:
-        committer.tell(made, message=dry_run)
+        write_committed(made, output, to_branch=options.branch is not None, message=dry_run)
+
+
+def write_committed(
+    made: Sequence[Committed], output: Output, *, to_branch: bool, message: bool = False
+) -> None:
+    """Print what was committed; with a branch or a message, print the text for it and report the commit on stderr."""
+    for one in made:
+        line = format_committed(one)
+        if one.changes and (to_branch or message):
+            output.say(line)
+            output.result(format_pull_request(one.changes, one.subject) if to_branch else one.message)
+        elif output.verbosity >= 0:
+            output.result(f"{line}\n")
 
 
 def _read(folder: Path, limits: Limits) -> bytes:

@@ -1,52 +1,11 @@
 """How something is committed: the options that `commit` and `lock --commit` share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
 
-from render.errors import InvalidInput
-from render.texts import hides_something
-
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True, slots=True)
-class CommitOptions:
-    """What the options say; each field is the parameter of one."""
-
-    branch: str | None = None
-    start: str | None = None
-    push: bool = False
-    remote: str | None = None
-    author: str | None = None
-    subject: str | None = None
-    sign: bool = False
-    pre_push: bool = False
-
-    @property
-    def given(self) -> bool:
-        """Whether any of them was given."""
-        return self != CommitOptions()
-
-    def check(self) -> None:
-        """Refuse options that say nothing without another one, and a message that is more than a line."""
-        needs = {
-            "--from": (self.start is not None, "--branch", self.branch is not None),
-            "--remote": (self.remote is not None, "--push", self.push),
-            "--pre-push": (self.pre_push, "--push", self.push),
-        }
-        for option, (given, needed, other) in needs.items():
-            if given and not other:
-                what = f"{option} says nothing without {needed}"
-                raise InvalidInput(what, next=f"add {needed}, or leave it out")
-        if self.subject is not None and (hides_something(self.subject) or not self.subject.strip()):
-            raise InvalidInput(
-                "the message is not a line of text",
-                why="only its first line is given; the rest tells what changed",
-                next="write one line",
-            )
 
 
 _OPTIONS = (

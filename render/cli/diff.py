@@ -9,7 +9,6 @@ import click
 from render.cli.options import output_option
 from render.cli.output import Output
 from render.errors import Differs, InvalidInput
-from render.inputs.folders import is_file, is_folder
 from render.limits import LimitExceeded, Limits
 from render.live.diff import diff_live
 from render.live.lock import LiveLock, parse_live_lock
@@ -17,7 +16,7 @@ from render.lock.diff import LockDiff, diff_locks
 from render.lock.file import read_lock
 from render.lock.model import Lock
 from render.lock.parse import parse_lock
-from render.system.files import LOCK_FILE, read_plain
+from render.system.files import LOCK_FILE, is_file, is_folder, read_plain
 from render.versions import Version, parse_version
 from render.views.diff import diff_document, format_diff, format_markdown
 

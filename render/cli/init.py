@@ -25,9 +25,10 @@ from render.cli.output import Output
 from render.git.failures import GitMissing, NotARepository
 from render.git.repository import Repository, find_place
 from render.git.temporary import InvalidUrl, check_url
-from render.inputs.folders import is_folder, list_yaml_files
+from render.inputs.folders import list_yaml_files
 from render.limits import Limits
 from render.names import dns_label
+from render.system.files import is_folder
 from render.texts import visible
 
 

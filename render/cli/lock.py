@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from render.app.commit_options import CommitOptions
 from render.app.resolving import Outcome, Resolver
 from render.app.several import resolve_folders
-from render.cli.commit_options import CommitOptions, commit_options
+from render.cli.commit_options import commit_options
 from render.cli.operator_options import CACHE, GIT_TOKEN, REGISTRIES, OperatedCommand
 from render.cli.options import folders_argument, layout_option, offline_option, output_option
 from render.cli.output import Output
@@ -25,6 +26,7 @@ from render.views.report import format_report, report_document
 
 if TYPE_CHECKING:
     from render.app.committing import Committer
+    from render.views.committed import Committed
 
 
 # Of what contradicts itself, so much is shown.
@@ -113,9 +115,9 @@ def lock(
     made = committer.commit(_texts(outcomes), dry_run=dry_run) if committer else []
     if form == "json":
         locks = [report_document(str(one.folder), one.before, one.after) for one in outcomes]
-        output.result_json({"locks": locks, "commits": committer.documents(made)} if committer else locks)
+        output.result_json({"locks": locks, "commits": _committed_documents(made)} if committer else locks)
     elif committer:
-        committer.tell(made)
+        _write_committed(made, output, to_branch=how_to_commit.branch is not None)
     unsuited = [line for outcome in changed for line in outcome.unsuited]
     if check and unsuited:
         raise Unsatisfiable(
@@ -148,10 +150,23 @@ def _check_usage(how: CommitOptions, *, commits: bool, check: bool) -> None:
 def _open_committer(
     output: Output, how: CommitOptions, folders: Sequence[Path], resolver: Resolver
 ) -> "Committer":
-    # GitPython is for those who need it.
-    from render.app.committing import Committer
+    # Imported late: GitPython takes long to import.
+    from render.app.committing import open_committer
 
-    return Committer(output, how, folders, resolver.limits)
+    committing = open_committer(output, how, folders, resolver.limits)
+    return click.get_current_context().with_resource(committing)
+
+
+def _committed_documents(made: "Sequence[Committed]") -> list[dict[str, Any]]:
+    from render.views.committed import committed_document
+
+    return [committed_document(one) for one in made]
+
+
+def _write_committed(made: "Sequence[Committed]", output: Output, *, to_branch: bool) -> None:
+    from render.cli.commit import write_committed
+
+    write_committed(made, output, to_branch=to_branch)
 
 
 def _tell(outcomes: Sequence[Outcome], output: Output, *, aside: bool) -> None:

@@ -5,11 +5,9 @@ from pathlib import Path
 
 import click
 
+from render.app import locked as app
 from render.limits import Limits
-from render.lock.consistency import check_closure
-from render.lock.freshness import StaleLock, require_lock
 from render.lock.model import Lock
-from render.system.files import LOCK_FILE
 
 folder_argument = click.argument(
     "folder",
@@ -20,9 +18,5 @@ folder_argument = click.argument(
 
 
 def read_whole_lock(folder: Path) -> Lock:
-    """Read the lock of a folder; there has to be one, and it has to hold together."""
-    lock = require_lock(folder, Limits.from_environment(os.environ))
-    problems = check_closure(lock)
-    if problems:
-        raise StaleLock(str(folder / LOCK_FILE), problems)
-    return lock
+    """Read the lock of a folder; raise if it is missing or contradicts itself."""
+    return app.read_whole_lock(folder, Limits.from_environment(os.environ))

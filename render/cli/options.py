@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from render.inputs.folders import is_folder
+from render.system.files import is_folder
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

@@ -4,7 +4,8 @@ import os
 
 import click
 
-from render.argocd.plugin import POLICIES, run_plugin
+from render.argocd.plugin import POLICIES, write_parameters
+from render.argocd.plugin import generate as generate_manifests
 from render.cli.output import Output
 
 
@@ -23,13 +24,11 @@ def plugin() -> None:
 @click.pass_obj
 def generate(output: Output, lock_policy: str | None) -> None:
     """Write the manifests of the current folder to stdout, all of them or none."""
-    # The same as without click.
-    chosen = ["--lock-policy", lock_policy] if lock_policy else []
-    run_plugin(["generate", *chosen], os.environ, output)
+    generate_manifests(lock_policy, os.environ, output)
 
 
 @plugin.command(epilog="Example: xplock plugin parameters")
 @click.pass_obj
 def parameters(output: Output) -> None:
     """Write what an Application may choose, in the form that Argo CD shows."""
-    run_plugin(["parameters"], os.environ, output)
+    write_parameters(os.environ, output)

@@ -75,8 +75,8 @@ def _render_resolved(
     folder: Path, output: Output, layouts: list[tuple[str, Path]], *, offline: bool
 ) -> list[dict[str, Any]]:
     # Whoever has a lock pays for none of this.
-    from render.app.render import render_lock
     from render.app.resolving import Resolver
+    from render.manifests.objects import render_lock
 
     resolver = Resolver(os.environ, output, layouts, offline=offline, in_memory=True)
     outcome = resolver.resolve(folder)

@@ -63,8 +63,11 @@ def _invoke(arguments: Sequence[str], output: Output) -> int:
         return 0
     if plain:
         from render.app.check import check_folders
+        from render.checks.formats import format_findings
 
-        return check_folders(plain, output)
+        result = check_folders(plain)
+        output.result(format_findings(result.findings, result.folders, output.stand_out))
+        return result.exit_code
     from render.cli.invoke import invoke
 
     return invoke(arguments, output)

@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from render.errors import InvalidInput
-from render.inputs.folders import is_folder
 from render.inputs.projects import read_settings
 from render.limits import LimitExceeded, Limits
 from render.lock.model import Lock
 from render.settings import SETTINGS_FILE
+from render.system.files import is_folder
 
 # Each folder as it was written, and where that is.
 Uses: TypeAlias = Sequence[tuple[str, Path]]

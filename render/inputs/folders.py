@@ -45,24 +45,6 @@ def is_linked(folder: Path, other: Path) -> bool:
     return os.path.normpath(folder.resolve() / other) != str((folder / other).resolve())
 
 
-def is_folder(path: Path) -> bool:
-    """Tell whether there is a folder; what may not be looked at is none."""
-    try:
-        return path.is_dir()
-    except OSError:
-        # A name that is too long, or a folder that may not be looked into.
-        return False
-
-
-def is_file(path: Path) -> bool:
-    """Tell whether there is a file, in the same way."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        # It was no name at all.
-        return False
-
-
 def is_repository(path: Path) -> bool:
     """Tell whether a folder is the top of a repository; one that may not be looked into is none."""
     try:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from render.errors import RenderError, in_one_line
-from render.inputs.folders import is_folder
 from render.inputs.problems import placed
 from render.inputs.roots import OBJECT_NAME, OBJECT_NAME_MEANING, parse_package, parse_request
 from render.inputs.settings_entries import MOVES, OVERRIDES, parse_moves, parse_override, parse_uses
@@ -22,6 +21,7 @@ from render.settings import (
     Settings,
     Waves,
 )
+from render.system.files import is_folder
 from render.versions import Version, parse_version
 from render.yaml.documents import file_rules, parse_documents
 from render.yaml.fields import Fields, Problems

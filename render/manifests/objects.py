@@ -1,8 +1,9 @@
 """Lock and inputs → all objects to apply, in order. This is the file to read first; no network, no git, no clock."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from render.lean import TYPE_CHECKING, Any, TypeAlias
+from render.limits import Limits
 from render.lock.model import Lock, LockedPackage
 from render.manifests.companions import render_companions
 from render.manifests.conflicts import FOLDER, LOCK, check_identities, check_packages
@@ -17,6 +18,20 @@ if TYPE_CHECKING:
     from render.inputs.projects import Inputs
 
 _Layers: TypeAlias = Sequence[Sequence[LockedPackage]]
+
+
+def render_lock(
+    lock: Lock, inputs: "Inputs", limits: Limits, environ: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return all objects of a folder and its lock, after its overlay if it has one."""
+    objects = render_objects(lock, inputs)
+    overlay = inputs.settings.overlay
+    if overlay is None:
+        return objects
+    # Imported late: only folders with an overlay start a program.
+    from render.manifests.overlay import apply_overlay
+
+    return apply_overlay(objects, overlay, inputs.folder, limits, environ)
 
 
 def render_objects(lock: Lock, inputs: "Inputs") -> list[dict[str, Any]]:

@@ -5,13 +5,15 @@ import signal
 import sys
 from collections.abc import Callable
 
-from render.cli.output import Output
 from render.errors import RenderError
-from render.lean import TYPE_CHECKING, NoReturn
+from render.lean import TYPE_CHECKING, NoReturn, TypeAlias, TypeVar
 from render.system.scratch import remove_scratch_folders
 
 if TYPE_CHECKING:
     from types import FrameType
+
+T = TypeVar("T")
+Report: TypeAlias = Callable[[RenderError], None]
 
 # How long a call may take to tidy up: whoever is asked to stop is gone within two seconds.
 LAST_SECONDS = 1.5
@@ -48,21 +50,22 @@ class Ending(BaseException):
         self.error = error
 
 
-def run_in_time(act: Callable[[], None], seconds: float, output: Output) -> None:
+def run_in_time(act: Callable[[], T], seconds: float, report: Report) -> T:
     """Do something, and have it ended from inside while there is still somebody to tell why."""
     try:
-        _set_alarm(seconds, output)
-        _run(act)
+        _set_alarm(seconds, report)
+        result = _run(act)
         _stop_alarm()
     except Ending as ending:
         remove_scratch_folders()
         _stop_alarm()
         raise ending.error from None
+    return result
 
 
-def _run(act: Callable[[], None]) -> None:
+def _run(act: Callable[[], T]) -> T:
     try:
-        act()
+        return act()
     except Exception:
         # Whoever has an error to tell is not ended by another one.
         _stop_alarm()
@@ -72,9 +75,9 @@ def _run(act: Callable[[], None]) -> None:
         raise
 
 
-def _set_alarm(seconds: float, output: Output) -> None:
-    signal.signal(signal.SIGALRM, lambda _, frame: _end(OutOfTime(seconds), output, frame))
-    signal.signal(signal.SIGTERM, lambda _, frame: _end(Stopped(), output, frame))
+def _set_alarm(seconds: float, report: Report) -> None:
+    signal.signal(signal.SIGALRM, lambda _, frame: _end(OutOfTime(seconds), report, frame))
+    signal.signal(signal.SIGTERM, lambda _, frame: _end(Stopped(), report, frame))
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
@@ -84,16 +87,16 @@ def _stop_alarm() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _end(error: RenderError, output: Output, frame: "FrameType | None", moments: int = _MOMENTS) -> None:
+def _end(error: RenderError, report: Report, frame: "FrameType | None", moments: int = _MOMENTS) -> None:
     """End the call in order, or a little later without any."""
     # Not SIG_IGN: a program that is being started would ignore it as well, and for good.
     signal.signal(signal.SIGTERM, lambda *_: None)
     if moments and _starts_a_program(frame):
         _put_off.append(error)
-        signal.signal(signal.SIGALRM, lambda _, later: _end(error, output, later, moments - 1))
+        signal.signal(signal.SIGALRM, lambda _, later: _end(error, report, later, moments - 1))
         signal.setitimer(signal.ITIMER_REAL, _MOMENT)
         return
-    signal.signal(signal.SIGALRM, lambda *_: _leave(error, output))
+    signal.signal(signal.SIGALRM, lambda *_: _leave(error, report))
     signal.setitimer(signal.ITIMER_REAL, LAST_SECONDS)
     raise Ending(error)
 
@@ -107,9 +110,9 @@ def _starts_a_program(frame: "FrameType | None") -> bool:
     return frame is not None
 
 
-def _leave(error: RenderError, output: Output) -> NoReturn:
+def _leave(error: RenderError, report: Report) -> NoReturn:
     try:
-        output.error(error)
+        report(error)
         sys.stderr.flush()
     finally:
         try:

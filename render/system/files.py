@@ -39,6 +39,24 @@ def is_there(path: Path) -> bool:
     return True
 
 
+def is_folder(path: Path) -> bool:
+    """Return whether a path is a folder; one that may not be looked at counts as none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        # A name that is too long, or a folder that may not be looked into.
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Return whether a path is a file; one that may not be looked at counts as none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        # The text has a character that no path can have.
+        return False
+
+
 def open_plain(path: Path) -> BufferedReader:
     """Open a regular file for reading; links, pipes and devices are refused."""
     try:

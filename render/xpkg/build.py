@@ -8,11 +8,10 @@ from pathlib import Path
 import yaml
 
 from render.errors import InvalidInput, RenderError
-from render.inputs.folders import is_folder
 from render.limits import LimitExceeded, Limits
 from render.packages import Metadata, PackagedObject, is_meta
 from render.registry.oci import Platform
-from render.system.files import META_FILE, read_plain
+from render.system.files import META_FILE, is_folder, read_plain
 from render.xpkg.allowed_objects import format_allowed, misplaced
 from render.xpkg.contents import Document, identify, split_documents
 from render.xpkg.image import BASE_LAYER, EXAMPLES_LAYER, PACKAGE_FILE

@@ -504,8 +504,8 @@ def test_an_error_stands_alone_whatever_was_odd_on_the_way(world: World, tmp_pat
 
 def test_who_has_an_error_to_tell_is_not_interrupted_by_the_end_of_the_time(unlocked: Path) -> None:
     code = (
-        "import os, signal\nfrom render.errors import RenderError\nfrom render.output import Output\n"
-        "from render.plugin import run_plugin\n"
+        "import os, signal\nfrom render.errors import RenderError\nfrom render.cli.output import Output\n"
+        "from render.argocd.plugin import run_plugin\n"
         "try:\n    run_plugin(['generate'], os.environ, Output())\n"
         "except RenderError:\n"
         "    print(signal.getitimer(signal.ITIMER_REAL)[0], signal.getsignal(signal.SIGTERM).name)\n"

@@ -8,9 +8,8 @@ SECONDS = 60
 
 BEGIN = """\
 import os, signal, subprocess, sys, time
-from render.alarm import Ending, run_in_time
+from render.system.alarm import Ending, run_in_time
 from render.errors import RenderError
-from render.output import Output
 
 started = []
 
@@ -24,7 +23,7 @@ def before_each_start(act):
 
 def run(act):
     try:
-        run_in_time(act, 600, Output())
+        run_in_time(act, 600, lambda error: None)
     except RenderError as error:
         print(error.what)
 """
@@ -81,7 +80,7 @@ run(lambda: subprocess.Popen(["true"]))
 
 def test_who_cannot_even_be_told_so_is_ended_all_the_same(tmp_path: Path) -> None:
     done = call(f"""
-from render.scratch import scratch_folder
+from render.system.scratch import scratch_folder
 os.environ["TMPDIR"] = {str(tmp_path)!r}
 os.close(2)
 def act():

@@ -1,16 +1,72 @@
-"""Whether packages in a cluster still have the guards that keep them from being pruned."""
+"""Retiring packages that are leaving: first their guard goes, then, after a sync, they do."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from render.app.locked import read_whole_lock
 from render.errors import Differs, InvalidInput
-from render.lock.format import PACKAGE_API
+from render.inputs.projects import read_settings
+from render.lifecycle.blockers import LockedFolder
+from render.lifecycle.retire import Retirement, require_agreed, require_synced, retire_packages
+from render.lifecycle.states import was_guarded
+from render.limits import Limits
+from render.live.objects import parse_live_objects
+from render.lock.file import write_lock
+from render.lock.format import PACKAGE_API, format_lock
 from render.lock.model import LockedPackage
 from render.manifests.sync_annotations import find_guards
 from render.texts import first_names
 
 _GROUP = PACKAGE_API.partition("/")[0]
 _SHOWN = 5
+
+
+def retire_in_folders(
+    names: Sequence[str],
+    folders: Sequence[Path],
+    limits: Limits,
+    *,
+    synced: bool,
+    live: bytes | None,
+    delete_objects: bool,
+    dry_run: bool,
+) -> list[Retirement]:
+    """Take the next step of retiring packages, and write the locks unless it is a dry run."""
+    made = retire_packages(names, _read_folders(folders, limits))
+    require_agreed(made, delete=delete_objects)
+    if live is not None:
+        dropped = [package for one in made for package in one.dropped]
+        require_unguarded(dropped, parse_live_objects(live, limits))
+    else:
+        require_synced(made, synced=synced)
+    if not dry_run:
+        _write(made, limits)
+    return made
+
+
+def _read_folders(folders: Sequence[Path], limits: Limits) -> list[LockedFolder]:
+    given: dict[Path, Path] = {}
+    for folder in folders:
+        # One folder may be given in two spellings.
+        given.setdefault(folder.resolve(), folder)
+    return [_read_folder(folder, given, limits) for folder in given.values()]
+
+
+def _read_folder(folder: Path, given: Mapping[Path, Path], limits: Limits) -> LockedFolder:
+    settings, lock = read_settings(folder, limits), read_whole_lock(folder, limits)
+    used = {one.folder: (folder / one.folder).resolve() for one in lock.provided.values()}
+    uses = {text: str(given[path]) for text, path in used.items() if path in given}
+    # A package that was locked with its guard on has it on in the cluster, too.
+    guard = settings.guard or was_guarded(lock)
+    return LockedFolder(str(folder), lock, guard, settings.crossplane_version, uses)
+
+
+def _write(made: Sequence[Retirement], limits: Limits) -> None:
+    # All texts first: if one cannot be made, no lock is written.
+    texts = {Path(one.folder.name): format_lock(one.lock) for one in made}
+    for folder, text in texts.items():
+        write_lock(folder, text, limits=limits)
 
 
 class StillGuarded(Differs):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from rig.builders.locks import package
 
-from render.live.guards import MissingLive, StillGuarded, require_unguarded
+from render.app.retire import MissingLive, StillGuarded, require_unguarded
 from render.lock.model import LockedPackage
 from render.manifests.packages import render_package
 
