@@ -78,7 +78,7 @@ def test_with_the_default_values_a_file_is_the_deployed_one(template: str) -> No
 
 def test_what_is_only_in_a_scaffold_is_known() -> None:
     assert sorted(set(TEMPLATES) - DEPLOYED.keys()) == ["pre-commit", "provider"]
-    assert sorted(path.name for path in (TOP / "render/templates/init").iterdir()) == [
+    assert sorted(path.name for path in (TOP / "render/views/templates/init").iterdir()) == [
         f"{template}.yaml.j2" for template in TEMPLATES
     ]
 
