@@ -50,9 +50,10 @@ def outdated(
 ) -> None:
     """Show which packages locked in DIR have newer versions in their registries.
 
-    WANTED is the newest version that you and every dependant accept, LATEST the newest of all; HELD BACK
-    BY tells who does not accept that one. Prereleases count only where a constraint admits them. What nobody
-    asks for any more, and what is switched off, is not listed: it stays as it is until it is retired.
+    WANTED is the newest version that you and every dependant accept, LATEST the newest of all. STEP is the
+    size of the step to WANTED and, where that is larger, to LATEST. HELD BACK BY lists who does not accept
+    LATEST. Prereleases count only where a constraint allows them. Leaving packages are not listed: they
+    keep their version until they are retired.
     """
     output: Output = context.obj
     lock = read_whole_lock(folder)

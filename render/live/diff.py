@@ -12,6 +12,7 @@ from render.lock.diff import (
 )
 from render.lock.model import Lock, LockedPackage
 from render.names import revision_name
+from render.semantic import step_between
 from render.versions import Version
 
 
@@ -32,14 +33,18 @@ def diff_live(lock: Lock, live: LiveLock, crossplane: Version | None) -> LockDif
             if source not in explained
         ),
         changed=tuple(
-            ChangedPackage(
-                source, find_differences(before[source], after[source]), after[source]["version"][0]
-            )
+            _changed(source, before[source], after[source])
             for source in sorted(before.keys() & after.keys())
             if before[source] != after[source]
         ),
         explained=tuple(explained.values()),
     )
+
+
+def _changed(source: str, before: Aspects, after: Aspects) -> ChangedPackage:
+    (old, *more), (new, *_) = before["version"], after["version"]
+    step = step_between(old, new) if old != new and not more else None
+    return ChangedPackage(source, find_differences(before, after), new, step=step)
 
 
 def _found(live: LiveLock, *, named: bool) -> dict[str, Aspects]:

@@ -9,6 +9,7 @@ from render.lock.freshness import compare_inputs
 from render.lock.graph import Target
 from render.lock.model import KeptPin, Lock, LockedPackage, Provided, State, pin_places
 from render.references import Source
+from render.semantic import Step, step_between
 
 T = TypeVar("T", bound=Target)
 
@@ -29,6 +30,15 @@ def known_as(package: Target) -> Source:
     """Return the source that a package is told of by: its own, or where it is switched off the cluster's."""
     off = isinstance(package, LockedPackage) and package.state is State.DEACTIVATED
     return package.cluster_source if off else package.source
+
+
+def step_of(old: Target, new: Target) -> Step | None:
+    """Return the size of a step; None, if nothing changed or the versions cannot be compared.
+
+    Versions of two sources cannot: each counts its own.
+    """
+    same = (old.version_tag, old.digest) == (new.version_tag, new.digest)
+    return None if same or old.source != new.source else step_between(old.version_tag, new.version_tag)
 
 
 def _place(pair: tuple[Target | None, Target | None]) -> tuple[str, str]:
@@ -60,6 +70,8 @@ class ChangedPackage:
     version: str = ""
     moved_from: str = ""
     strategy: str = ""
+    # The size of the step between the versions, unless it has moved.
+    step: Step | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +137,7 @@ def _changed(old: Target, new: Target) -> ChangedPackage:
         new.version,
         before if moved else "",
         _strategy(old, new) if moved else "",
+        step_of(old, new),
     )
 
 

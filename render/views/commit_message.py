@@ -10,6 +10,7 @@ from render.git.trailers import Trailers, digest_inputs, format_trailers
 from render.lock.changes import find_changes
 from render.lock.diff import diff_locks
 from render.lock.model import Lock
+from render.semantic import Step
 from render.system.files import LOCK_FILE
 from render.texts import first_lines, redact, visible
 from render.views.diff import code, format_markdown
@@ -94,7 +95,7 @@ def _report(change: LockChange, room: int, *, several: bool) -> str:
 
 def _count(changes: Sequence[LockChange]) -> list[str]:
     """Add up what happened in every folder, in words."""
-    totals: Counter[str] = Counter()
+    totals: Counter[str | Step] = Counter()
     for change in changes:
         totals.update(count_changes(find_changes(change.before, change.after)))
     return format_counts(totals) or ["no other packages"]

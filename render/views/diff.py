@@ -1,11 +1,12 @@
 """The difference of two locks, as text for a terminal and as JSON."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from render.lock.diff import ChangedPackage, DiffedPackage, LockDiff
 from render.texts import visible
+from render.views.labels import format_step, step_document
 
 EQUAL = "No differences.\n"
 _CHANGED = "Changed"
@@ -31,7 +32,7 @@ _WORDS = {
 def format_diff(diff: LockDiff) -> str:
     """Write a difference for a person."""
     blocks = [
-        *[_changed_lines(package) for package in diff.changed],
+        *[_changed_lines(package) for package in _breaking_first(diff.changed)],
         *[[f"Added {_headline(package)}"] for package in diff.added],
         *[[f"Removed {_headline(package)}"] for package in diff.removed],
         _titled("Inputs", diff.inputs),
@@ -50,6 +51,7 @@ def diff_document(diff: LockDiff) -> dict[str, Any]:
         "changed": [
             {
                 "source": package.source,
+                **step_document(package.step),
                 **_move_document(package),
                 **{name: _change_document(name, *pair) for name, pair in package.changes.items()},
             }
@@ -58,6 +60,11 @@ def diff_document(diff: LockDiff) -> dict[str, Any]:
         "inputs": list(diff.inputs),
         "explained": list(diff.explained),
     }
+
+
+def _breaking_first(packages: Iterable[ChangedPackage]) -> list[ChangedPackage]:
+    """Put the steps that may break something where a reviewer looks first."""
+    return sorted(packages, key=lambda package: not (package.step and package.step.may_break))
 
 
 def _titled(title: str, texts: Sequence[str]) -> list[str]:
@@ -75,7 +82,8 @@ def _headline(package: DiffedPackage) -> str:
 
 
 def _changed_lines(package: ChangedPackage) -> Iterator[str]:
-    yield f"{change_word(package)} {visible(_title(package))}"
+    step = f" ({format_step(package.step)})" if package.step else ""
+    yield f"{change_word(package)} {visible(_title(package))}{step}"
     for name, (before, after) in package.changes.items():
         if name in LISTS:
             yield from (f"  {name}: {visible(text)}" for text in format_signed(before, after))
@@ -172,7 +180,7 @@ _LONG_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 def format_markdown(diff: LockDiff) -> str:
     """Write a difference as a table that a pull request shows; nothing in it is read as markup."""
     rows = [
-        *[_changed_row(package) for package in diff.changed],
+        *[_changed_row(package) for package in _breaking_first(diff.changed)],
         *[
             _row("added", package, "", format_aspect(package, "version"), _facts(package))
             for package in diff.added
@@ -201,7 +209,14 @@ def _changed_row(package: ChangedPackage) -> str:
     if package.moved_from:
         how = f" by {package.strategy}" if package.strategy else ""
         told.insert(0, f"from {code(package.moved_from)}{how}")
-    return _row(change_word(package).lower(), package, old, new, "<br>".join(told))
+    return _row(change_word(package).lower() + _markdown_step(package), package, old, new, "<br>".join(told))
+
+
+def _markdown_step(package: ChangedPackage) -> str:
+    if package.step is None:
+        return ""
+    text = format_step(package.step)
+    return f", **{text}**" if package.step.may_break else f", {text}"
 
 
 def _told(name: str, old: Sequence[str], new: Sequence[str]) -> str:

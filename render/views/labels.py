@@ -8,6 +8,7 @@ from render.lock.graph import Target
 from render.lock.model import LockedPackage, Provided, State
 from render.names import object_name
 from render.references import Source
+from render.semantic import Step
 from render.texts import visible
 from render.views.links import Closure
 
@@ -97,6 +98,16 @@ def format_locked(package: Target) -> str:
         return visible(package.version)
     parts = [package.tag, f"{package.digest[:_SHOWN_DIGEST]}…"]
     return visible("@".join(part for part in parts if part))
+
+
+def format_step(step: Step) -> str:
+    """Write the size of a step."""
+    return "same version, other digest" if step is Step.DIGEST else step.value
+
+
+def step_document(step: Step | None) -> dict[str, object]:
+    """Return the size of a step as JSON values."""
+    return {"step": step.word if step else None, "mayBreak": step is not None and step.may_break}
 
 
 def format_retire(sources: Iterable[Source], folder: str, *, synced: bool = False) -> str:

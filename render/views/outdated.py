@@ -10,13 +10,13 @@ from render.lock.stale_entries import stale_bounds
 from render.references import Source
 from render.requests import Request
 from render.resolve.model import Bound, Candidate
-from render.semantic import order_candidates
+from render.semantic import Step, order_candidates, step_between
 from render.texts import first_names, visible
 from render.versions import Version
-from render.views.labels import format_locked
+from render.views.labels import format_locked, format_step, step_document
 from render.views.links import Closure, Link, read_closure, root_request
 
-_HEADER = ("SOURCE", "LOCKED", "WANTED", "LATEST", "HELD BACK BY")
+_HEADER = ("SOURCE", "LOCKED", "WANTED", "LATEST", "STEP", "HELD BACK BY")
 _NOTHING = "-"
 _SHOWN_HOLDERS = 3
 
@@ -59,6 +59,19 @@ class Standing:
     def is_outdated(self) -> bool:
         """Whether anything newer exists."""
         return self.newer_within or self.newer_beyond
+
+    @property
+    def step(self) -> Step | None:
+        """The size of the step to the newest version that everyone accepts."""
+        return self._step_to(self.wanted) if self.newer_within else None
+
+    @property
+    def latest_step(self) -> Step | None:
+        """The size of the step to the newest version of all."""
+        return self._step_to(self.latest) if self.is_outdated else None
+
+    def _step_to(self, version: Version | None) -> Step | None:
+        return step_between(self.locked.text, version.text) if self.locked and version else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +148,9 @@ def _document(standing: Standing) -> dict[str, Any]:
         "digest": package.digest,
         "wanted": standing.wanted.text if standing.wanted else None,
         "latest": standing.latest.text if standing.latest else None,
+        **step_document(standing.step),
+        "latestStep": standing.latest_step.word if standing.latest_step else None,
+        "latestMayBreak": standing.latest_step is not None and standing.latest_step.may_break,
         "newerWithinConstraints": standing.newer_within,
         "newerBeyondConstraints": standing.newer_beyond,
         "heldBackBy": [
@@ -144,13 +160,16 @@ def _document(standing: Standing) -> dict[str, Any]:
     }
 
 
-def _cells(standing: Standing) -> tuple[str, str, str, str, str]:
+def _cells(standing: Standing) -> tuple[str, str, str, str, str, str]:
     holders = [visible(str(holder)) for holder in standing.holders]
+    # To WANTED, and to LATEST where that is further.
+    steps = dict.fromkeys(step for step in (standing.step, standing.latest_step) if step)
     return (
         visible(str(standing.package.source)),
         format_locked(standing.package),
         visible(standing.wanted.text) if standing.wanted else _NOTHING,
         visible(standing.latest.text) if standing.latest else _NOTHING,
+        ", ".join(map(format_step, steps)) or _NOTHING,
         first_names(holders, _SHOWN_HOLDERS),
     )
 

@@ -1,18 +1,23 @@
 """What a run of `lock` changed, for people: what happened to which package, why, and what to do next."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from render.lock.changes import Changes, Held, Moved, Pair, find_changes
-from render.lock.diff import known_as
+from render.lock.diff import known_as, step_of
 from render.lock.graph import Target
 from render.lock.model import Lock, LockedPackage, Provided, State
 from render.moves import Consent, Strategy
+from render.semantic import Step
 from render.system.files import LOCK_FILE
 from render.texts import counted, visible
-from render.views.labels import format_locked, format_retire
+from render.views.labels import format_locked, format_retire, format_step, step_document
+
+# By the word of the report, or by the step.
+Counts: TypeAlias = dict[str | Step, int]
 
 _WIDTH = len("Detached")
+_BREAKING = [step for step in Step if step.may_break]
 _CONSENTS = {Consent.MOVES: "your moves say so", Consent.CLAIM: "the new one claims it"}
 
 
@@ -27,16 +32,16 @@ def format_report(folder: str, before: Lock, after: Lock, *, several: bool) -> s
 
 def _lines(changes: Changes, after: Lock, folder: str) -> Iterator[tuple[str, str]]:
     """Yield the first word of every line, and the rest of it."""
+    # Reviewers look for the steps that may break something, and a long report is cut at its end.
+    for old, new in sorted(changes.updated, key=lambda pair: not _may_break(pair)):
+        yield "Updated", f"{new.source} {_versions(old, new)} ({_step(old, new)}{_reason(new)})"
     yield from (("Added", f"{_pin(new)} ({_reason(new)})") for new in changes.added)
-    for old, new in changes.updated:
-        same_tag = " (its tag has moved)" if old.version == new.version else ""
-        yield "Updated", f"{new.source} {_versions(old, new)}{same_tag} ({_reason(new)})"
     yield from (("Moved", _moved(moved)) for moved in changes.moved)
     yield from (("Off", f"{_pin(new)} ({_off(new, folder)})") for new in changes.off)
     yield from (("Leaving", f"{_pin(new)} ({_leaving(new, folder)})") for new in changes.leaving)
     for old, new in changes.returned:
         was = "was off" if old.state is State.DEACTIVATED else "was leaving"
-        yield "Returned", f"{new.source} {_versions(old, new)} ({_reason(new)}; it {was})"
+        yield "Returned", f"{new.source} {_versions(old, new)} ({_step(old, new)}{_reason(new)}; it {was})"
     yield from (("Released", f"{_pin(new)} ({_released(new, folder)})") for new in changes.released)
     yield from (("Removed", f"{_pin(old)} ({removal(old, after)})") for old in changes.removed)
     yield from _attachment_lines(changes)
@@ -61,11 +66,13 @@ def _summary(changes: Changes, after: Lock) -> str:
     return f"{total}{off}, {', '.join([*parts, f'{unchanged(changes, after):,} unchanged'])}"
 
 
-def count_changes(changes: Changes) -> dict[str, int]:
-    """Return to how many packages each thing has happened."""
+def count_changes(changes: Changes) -> Counts:
+    """Return how many packages were added, updated and so on, and how many steps may break something."""
+    steps = [step for pair in changes.updated if (step := step_of(*pair))]
     return {
         "added": len(changes.added),
         "updated": len(changes.updated),
+        **{step: steps.count(step) for step in _BREAKING},
         "moved": len(changes.moved),
         "leaving": len(changes.leaving),
         "returned": len(changes.returned),
@@ -74,9 +81,15 @@ def count_changes(changes: Changes) -> dict[str, int]:
     }
 
 
-def format_counts(counts: Mapping[str, int]) -> list[str]:
-    """Write how much of everything there is, where there is any."""
-    return [f"{count:,} {name}" for name, count in counts.items() if count]
+def format_counts(counts: Mapping[str | Step, int]) -> list[str]:
+    """Write the counts that are not zero; steps that may break something stand behind the updates."""
+    steps = ", ".join(f"{counts[step]:,} {step.value}" for step in _BREAKING if counts.get(step))
+    notes = {"updated": f" ({steps})" if steps else ""}
+    return [
+        f"{count:,} {name}{notes.get(name, '')}"
+        for name, count in counts.items()
+        if count and not isinstance(name, Step)
+    ]
 
 
 def unchanged(changes: Changes, after: Lock) -> int:
@@ -141,7 +154,8 @@ def _held(held: Held) -> str:
 
 def _provided(old: Provided | None, new: Provided) -> str:
     before = f"{format_locked(old)} -> " if old and old.version != new.version else ""
-    return f"{new.source} {before}{format_locked(new)} (by {visible(new.folder)})"
+    step = _step(old, new) if old else ""
+    return f"{new.source} {before}{format_locked(new)} ({step}by {visible(new.folder)})"
 
 
 def _reason(package: LockedPackage) -> str:
@@ -153,6 +167,16 @@ def _reason(package: LockedPackage) -> str:
 def _versions(old: LockedPackage, new: LockedPackage) -> str:
     same = (old.version, old.digest) == (new.version, new.digest)
     return format_locked(new) if same else f"{format_locked(old)} -> {format_locked(new)}"
+
+
+def _step(old: Target, new: Target) -> str:
+    step = step_of(old, new)
+    return f"{format_step(step)}; " if step else ""
+
+
+def _may_break(pair: Pair) -> bool:
+    step = step_of(*pair)
+    return step is not None and step.may_break
 
 
 def _pin(package: Target) -> str:
@@ -201,7 +225,8 @@ def _held_back(changes: Changes) -> dict[str, Any]:
 
 def _change(pair: Pair) -> dict[str, Any]:
     old, new = pair
-    return {**_entry(new), "from": old.version, "fromDigest": old.digest}
+    step = step_document(step_of(old, new))
+    return {**_entry(new), "from": old.version, "fromDigest": old.digest, **step}
 
 
 def _moved_document(moved: Moved) -> dict[str, Any]:
@@ -222,6 +247,7 @@ def _provided_document(old: Provided | None, new: Provided) -> dict[str, Any]:
         "digest": new.digest,
         "folder": new.folder,
         "from": old.version if old else None,
+        **step_document(step_of(old, new) if old else None),
     }
 
 

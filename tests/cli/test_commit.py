@@ -35,10 +35,10 @@ from render.system.files import LOCK_FILE
 
 RECORD = digest_inputs({"setting roots": "sha256:" + "0" * 64})
 MESSAGE = f"""\
-lock shop: 1 updated
+lock shop: 1 updated (1 major)
 
-Updated  xpkg.example.org/acme/app v1.0.0 -> v2.0.0 (asked for)
-shop/crossplane.lock.yaml: 1 package, 1 updated, 0 unchanged
+Updated  xpkg.example.org/acme/app v1.0.0 -> v2.0.0 (major; asked for)
+shop/crossplane.lock.yaml: 1 package, 1 updated (1 major), 0 unchanged
 
 Xplock-Version: {__version__}
 Xplock-Inputs: {RECORD} {SHOP}"""
@@ -68,7 +68,7 @@ def test_the_lock_is_committed_and_nothing_else(root: Path, capsys: pytest.Captu
     assert head(root, "HEAD^") == parent
     assert (status(root), git(root, "diff", "--cached")) == (before, staged)
     assert git(root, "status", "--porcelain", SHOP) == ""
-    assert capsys.readouterr().out == f"Committed {head(root)[:12]} to main: lock shop: 1 updated\n"
+    assert capsys.readouterr().out == f"Committed {head(root)[:12]} to main: lock shop: 1 updated (1 major)\n"
 
 
 def test_the_message_tells_what_changed_and_what_the_lock_was_made_from(root: Path) -> None:
@@ -271,10 +271,11 @@ def test_a_new_branch_starts_at_head_and_a_pull_request_is_ready(
     assert git(root, "status", "--porcelain") == changes
     assert head(root, "xplock/update^") == before
     assert text_at(root, "xplock/update") == TWO
-    assert told.out.startswith("# lock shop: 1 updated\n\n| | package | from | to | more |\n")
-    assert "| updated | `xpkg.example.org/acme/app` | `v1.0.0` | `v2.0.0` |" in told.out
+    assert told.out.startswith("# lock shop: 1 updated (1 major)\n\n| | package | from | to | more |\n")
+    assert "| updated, **major** | `xpkg.example.org/acme/app` | `v1.0.0` | `v2.0.0` |" in told.out
     assert (
-        told.err == f"Committed {head(root, 'xplock/update')[:12]} to xplock/update: lock shop: 1 updated\n"
+        told.err
+        == f"Committed {head(root, 'xplock/update')[:12]} to xplock/update: lock shop: 1 updated (1 major)\n"
     )
 
 
@@ -430,7 +431,7 @@ def test_programs_get_everything_as_json(root: Path, capsys: pytest.CaptureFixtu
         "behind": False,
         "message": MESSAGE + "\n",
     }
-    assert request["title"] == "lock shop: 1 updated"
+    assert request["title"] == "lock shop: 1 updated (1 major)"
     assert request["body"].startswith("| | package |")
 
 
@@ -458,8 +459,8 @@ def test_a_dry_run_writes_nothing_at_all(
         git(root, "for-each-ref"),
         git(root, "status", "--porcelain"),
     )
-    assert told.out.startswith("# lock shop: 1 updated\n" if branch else MESSAGE)
-    assert told.err == f"Would commit to {branch[1] if branch else 'main'}: lock shop: 1 updated\n"
+    assert told.out.startswith("# lock shop: 1 updated (1 major)\n" if branch else MESSAGE)
+    assert told.err == f"Would commit to {branch[1] if branch else 'main'}: lock shop: 1 updated (1 major)\n"
 
 
 def test_quiet_is_quiet(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -515,7 +516,7 @@ def test_a_message_of_ones_own_is_the_first_line(root: Path) -> None:
     assert code == 0
     assert git(root, "log", "-1", "--format=%s") == "--chore(deps): packages"
     assert git(root, "log", "-1", "--format=%B").rstrip() == MESSAGE.replace(
-        "lock shop: 1 updated", "--chore(deps): packages"
+        "lock shop: 1 updated (1 major)", "--chore(deps): packages"
     )
 
 
@@ -734,8 +735,8 @@ def test_what_is_locked_is_committed_in_one_go(
     assert code == 0
     assert paths_in(locked) == [LOCK_FILE]
     assert git(locked, "status", "--porcelain") == ""
-    assert told.out.splitlines()[-1] == f"Committed {head(locked)[:12]} to main: lock: 2 updated"
-    assert "Updated  xpkg.example.org/acme/app v1.0.0 -> v2.0.0 (asked for)" in told.out
+    assert told.out.splitlines()[-1] == f"Committed {head(locked)[:12]} to main: lock: 2 updated (2 major)"
+    assert "Updated  xpkg.example.org/acme/app v1.0.0 -> v2.0.0 (major; asked for)" in told.out
     assert told.err == ""
 
 
@@ -781,8 +782,8 @@ def test_with_a_branch_only_the_pull_request_is_on_stdout(
 
     told = capsys.readouterr()
     assert code == 0
-    assert told.out.startswith("# lock: 2 updated\n\n| | package |")
-    assert "Updated  xpkg.example.org/acme/app v1.0.0 -> v2.0.0 (asked for)" in told.err
+    assert told.out.startswith("# lock: 2 updated (2 major)\n\n| | package |")
+    assert "Updated  xpkg.example.org/acme/app v1.0.0 -> v2.0.0 (major; asked for)" in told.err
     assert paths_in(locked, "update") == [LOCK_FILE]
 
 
@@ -811,7 +812,7 @@ def test_a_dry_run_of_both_writes_nothing(
 
     assert code == 0
     assert before == ((locked / LOCK_FILE).read_bytes(), git(locked, "for-each-ref"))
-    assert capsys.readouterr().out.splitlines()[-1] == "Would commit to main: lock: 2 updated"
+    assert capsys.readouterr().out.splitlines()[-1] == "Would commit to main: lock: 2 updated (2 major)"
 
 
 def test_what_cannot_be_committed_is_not_even_locked(world: World, locked: Path) -> None:

@@ -80,7 +80,10 @@ def test_what_is_committed_is_pushed(server: Path, root: Path, capsys: pytest.Ca
     assert head(server, "main") == head(root) == head(root, "origin/main")
     assert paths_in(server, "main") == [SHOP]
     assert git(root, "status", "--porcelain") == ""
-    assert told.out == f"Committed {head(root)[:12]} to main and pushed to origin: lock shop: 1 updated\n"
+    assert (
+        told.out
+        == f"Committed {head(root)[:12]} to main and pushed to origin: lock shop: 1 updated (1 major)\n"
+    )
     assert told.err == ""
 
 
@@ -117,7 +120,7 @@ def test_earlier_commits_that_go_along_are_told(
     code = run(["commit", "--push", str(root / "shop")])
 
     assert code == 0
-    assert subjects(server) == ["lock shop: 1 updated", "mine", "a change"]
+    assert subjects(server) == ["lock shop: 1 updated (1 major)", "mine", "a change"]
     assert "pushed along: 1 earlier commit of main\n" in capsys.readouterr().err
 
 
@@ -166,7 +169,7 @@ def test_whoever_was_faster_stays_below_ours(
     told = capsys.readouterr()
     assert code == 0
     assert pushes(count) == 2
-    assert subjects(server) == ["lock shop: 1 updated", "rival", "a change"]
+    assert subjects(server) == ["lock shop: 1 updated (1 major)", "rival", "a change"]
     assert paths_in(server, "main") == [SHOP]
     assert text_at(server, "main") == TWO
     # Theirs is not in the work tree, so the branch here stays; that is told.
@@ -422,7 +425,7 @@ def test_a_clone_that_is_behind_pushes_on_top_of_what_is_there(
     code = run(["commit", "--push", str(root / "shop")])
 
     assert code == 0
-    assert subjects(server) == ["lock shop: 1 updated", "theirs", "a change"]
+    assert subjects(server) == ["lock shop: 1 updated (1 major)", "theirs", "a change"]
 
 
 def test_commits_of_ones_own_are_not_lost_when_others_were_faster(
@@ -440,7 +443,7 @@ def test_commits_of_ones_own_are_not_lost_when_others_were_faster(
 
     assert code == 0
     # Only ours is on top of theirs: nobody merged what is not pushed.
-    assert subjects(server) == ["lock shop: 1 updated", "theirs", "a change"]
+    assert subjects(server) == ["lock shop: 1 updated (1 major)", "theirs", "a change"]
     assert head(root) == mine
 
 
@@ -507,7 +510,7 @@ def test_a_new_branch_is_pushed_with_a_pull_request_ready(
     assert code == 0
     assert head(server, "xplock/update") == head(root, "xplock/update")
     assert head(server, "main") == head(root)
-    assert told.out.startswith("# lock shop: 1 updated\n")
+    assert told.out.startswith("# lock shop: 1 updated (1 major)\n")
     assert "to xplock/update and pushed to origin" in told.err
 
 

@@ -65,8 +65,8 @@ def test_what_has_something_newer_is_listed(
     assert (
         output.out
         == """\
-SOURCE                              LOCKED  WANTED  LATEST  HELD BACK BY
-xpkg.example.org/acme/provider-net  v2.3.0  v2.3.0  v3.0.0  xpkg.example.org/acme/app (^2)
+SOURCE                              LOCKED  WANTED  LATEST  STEP   HELD BACK BY
+xpkg.example.org/acme/provider-net  v2.3.0  v2.3.0  v3.0.0  major  xpkg.example.org/acme/app (^2)
 """
     )
     assert (code, output.err) == (0, "something newer for 1 of 3 packages\n")

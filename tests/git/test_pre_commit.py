@@ -326,7 +326,7 @@ def test_locking_fails_once_because_it_has_changed_a_file(root: Path) -> None:
 
     assert first.code == 1
     assert "- files were modified by this hook\n" in first.output
-    assert "Updated  xpkg.example.org/acme/app v1.0.0 -> v2.0.0 (asked for)\n" in first.output
+    assert "Updated  xpkg.example.org/acme/app v1.0.0 -> v2.0.0 (major; asked for)\n" in first.output
     assert locked(root / SHOP) == {"app": "v2.0.0", "base": "v2.0.0"}
     # Told although nothing is wrong.
     assert second.code == 0

@@ -248,7 +248,7 @@ def test_whoever_pushes_faster_stays_below_ours(tmp_path: Path) -> None:
 
     assert done.code == 0
     assert git(server, "log", "--format=%s", "main").splitlines() == [
-        *("lock shop: 1 updated", "rival", "a change")
+        *("lock shop: 1 updated (1 major)", "rival", "a change")
     ]
 
 

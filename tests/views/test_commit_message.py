@@ -48,7 +48,7 @@ def test_the_subject_counts_over_all_folders_in_one_order() -> None:
     first = change(lock([package("app v1.0.0")]), lock([package("app v2.0.0")]))
     second = change(EMPTY, lock([package("app v1.0.0"), package("net v1.0.0")]))
 
-    assert format_subject([first, second]).partition(": ")[2] == "2 added, 1 updated"
+    assert format_subject([first, second]).partition(": ")[2] == "2 added, 1 updated (1 major)"
 
 
 def test_a_lock_that_changes_without_its_packages_says_so() -> None:
@@ -82,7 +82,7 @@ def test_everything_that_can_become_of_a_package_is_in_the_message() -> None:
     first, _, body = message.partition("\n\n")
     assert first == "subject"
     assert [line.partition(" ")[0] for line in body.partition("\n\n")[0].splitlines()] == [
-        *("Added", "Updated", "Moved", "Off", "Leaving", "Released", "Removed"),
+        *("Updated", "Added", "Moved", "Off", "Leaving", "Released", "Removed"),
         "shop/crossplane.lock.yaml:",
     ]
     assert "xplock retire xpkg.example.org/acme/tool -C shop" in body

@@ -59,7 +59,7 @@ def test_text_for_a_person() -> None:
         f"  dependencies: - {ACME}/net >=v1.0.0\n"
         f"  dependencies: - {ACME}/old *\n"
         f"  dependencies: + {ACME}/net >=v1.1.0\n"
-        f"Updated {ACME}/net v1.2.0 -> v1.10.0\n"
+        f"Updated {ACME}/net v1.2.0 -> v1.10.0 (minor)\n"
         f"  digest: {digest('1a2a')} -> {digest('1a10a')}\n"
         f"  requiredBy: + {ACME}/mail\n"
         f"  objects: - 3 CustomResourceDefinition\n"
@@ -101,6 +101,8 @@ def test_json_for_a_program() -> None:
         "changed": [
             {
                 "source": f"{ACME}/app",
+                "step": None,
+                "mayBreak": False,
                 "dependencies": {
                     "added": [f"{ACME}/net >=v1.1.0"],
                     "removed": [f"{ACME}/net >=v1.0.0", f"{ACME}/old *"],
@@ -108,6 +110,8 @@ def test_json_for_a_program() -> None:
             },
             {
                 "source": f"{ACME}/net",
+                "step": "minor",
+                "mayBreak": False,
                 "version": {"old": "v1.2.0", "new": "v1.10.0"},
                 "digest": {"old": digest("1a2a"), "new": digest("1a10a")},
                 "requiredBy": {"added": [f"{ACME}/mail"], "removed": []},
@@ -128,7 +132,7 @@ def test_markdown_for_a_pull_request() -> None:
         "|---|---|---|---|---|\n"
         f"| changed | `{ACME}/app` |  |  | dependencies: - `{ACME}/net >=v1.0.0`, - `{ACME}/old *`, "
         f"+ `{ACME}/net >=v1.1.0` |\n"
-        f"| updated | `{ACME}/net` | `v1.2.0` | `v1.10.0` | digest: `sha256:1a2a00000000…` → `sha256:1a10a0000000…`"
+        f"| updated, minor | `{ACME}/net` | `v1.2.0` | `v1.10.0` | digest: `sha256:1a2a00000000…` → `sha256:1a10a0000000…`"
         f"<br>requiredBy: + `{ACME}/mail`"
         "<br>objects: - `3 CustomResourceDefinition`, + `4 CustomResourceDefinition` |\n"
         f"| added | `{ACME}/mail` |  | `v2.0.0` | kind: `Provider`<br>object: `acme-mail`<br>root: `v2.0.0` |\n"
@@ -138,6 +142,56 @@ def test_markdown_for_a_pull_request() -> None:
         "\n"
         "- `root Provider/app changed`\n"
     )
+
+
+STEPS = diff_locks(
+    lock(
+        [
+            package("a v1.0.0"),
+            package("b v1.0.0"),
+            package("c v0.2.0"),
+            package("d v2.0.0"),
+            package("e v1.0.0"),
+        ]
+    ),
+    lock(
+        [
+            package("a v1.0.1"),
+            package("b v2.0.0"),
+            package("c v0.3.0"),
+            package("d v1.0.0"),
+            package("e v1.0.0", digest=digest("ee")),
+        ]
+    ),
+)
+
+
+def test_steps_that_may_break_come_first_and_are_bold_in_markdown() -> None:
+    text = [line for line in format_diff(STEPS).replace(f"{ACME}/", "").splitlines() if line[0] != " "]
+    rows = [row.split(" | ")[:2] for row in format_markdown(STEPS).replace(f"{ACME}/", "").splitlines()[2:]]
+
+    assert text == [
+        "Updated b v1.0.0 -> v2.0.0 (major)",
+        "Updated c v0.2.0 -> v0.3.0 (minor of 0.x)",
+        "Updated d v2.0.0 -> v1.0.0 (downgrade)",
+        "Updated a v1.0.0 -> v1.0.1 (patch)",
+        "Changed e (same version, other digest)",
+    ]
+    assert rows == [
+        ["| updated, **major**", "`b`"],
+        ["| updated, **minor of 0.x**", "`c`"],
+        ["| updated, **downgrade**", "`d`"],
+        ["| updated, patch", "`a`"],
+        ["| changed, same version, other digest", "`e`"],
+    ]
+
+
+def test_programs_get_the_steps_in_the_order_of_the_sources() -> None:
+    steps = [(entry["step"], entry["mayBreak"]) for entry in diff_document(STEPS)["changed"]]
+
+    assert steps == [
+        *(("patch", False), ("major", True), ("minor", True), ("downgrade", True), ("digest", False)),
+    ]
 
 
 def test_equal_locks_are_told_in_each_form() -> None:

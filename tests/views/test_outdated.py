@@ -1,5 +1,6 @@
 """Which locked packages have newer versions."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -55,13 +56,32 @@ def test_the_table_shows_what_suits_everyone_what_is_newest_and_who_holds_back()
     assert (
         text
         == """\
-SOURCE                              LOCKED  WANTED  LATEST  HELD BACK BY
-xpkg.example.org/acme/app           v1.0.0  v1.0.0  v1.1.0  you (v1.0.0)
-xpkg.example.org/acme/base          v1.2.0  v1.3.0  v1.3.0
-xpkg.example.org/acme/provider-net  v2.3.0  v2.3.5  v3.0.0  xpkg.example.org/acme/app (^2.1), \
+SOURCE                              LOCKED  WANTED  LATEST  STEP          HELD BACK BY
+xpkg.example.org/acme/app           v1.0.0  v1.0.0  v1.1.0  minor         you (v1.0.0)
+xpkg.example.org/acme/base          v1.2.0  v1.3.0  v1.3.0  minor
+xpkg.example.org/acme/provider-net  v2.3.0  v2.3.5  v3.0.0  patch, major  xpkg.example.org/acme/app (^2.1), \
 xpkg.example.org/acme/base (<2.4.0)
 """
     )
+
+
+@pytest.mark.parametrize(
+    ("locked", "tags", "cell"),
+    [
+        ("v1.0.0", ["v1.0.0"], "-"),
+        ("v1.0.0", ["v1.2.0"], "minor"),
+        ("v1.0.0", ["v1.0.1", "v2.0.0"], "patch, major"),
+        ("v1.0.0", ["v2.0.0"], "major"),
+        ("v0.1.0", ["v0.2.0"], "minor of 0.x"),
+        ("main", ["v1.0.0"], "-"),
+    ],
+)
+def test_the_table_shows_the_steps_to_what_is_newer(locked: str, tags: Sequence[str], cell: str) -> None:
+    constraint = "*" if locked == "main" else f"^{locked}, <2" if locked == "v1.0.0" else "*"
+
+    table = format_standings([one(locked, tags, constraint=constraint)])
+
+    assert re.split(" {2,}", table.splitlines()[1])[4] == cell
 
 
 def test_of_many_who_hold_back_three_are_named() -> None:
@@ -248,6 +268,10 @@ def test_the_document_holds_every_column() -> None:
         "digest": digest_of_name("app"),
         "wanted": "v1.0.0",
         "latest": "v1.1.0",
+        "step": None,
+        "mayBreak": False,
+        "latestStep": "minor",
+        "latestMayBreak": False,
         "newerWithinConstraints": False,
         "newerBeyondConstraints": True,
         "heldBackBy": [{"source": None, "accepts": "v1.0.0"}],

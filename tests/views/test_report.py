@@ -37,12 +37,40 @@ def test_what_comes_changes_and_leaves_is_told_with_its_reason() -> None:
     )
 
     assert told(before, after) == [
+        "Updated  net v1.0.0 -> v1.1.0 (minor; required by app)",
         "Added    dns v2.0.0 (required by app)",
-        "Updated  net v1.0.0 -> v1.1.0 (required by app)",
         "Leaving  lib v1.0.0 (only tool needs it, which is leaving too)",
         "Leaving  tool v1.0.0 (nobody needs it any more; held until: xplock retire tool)",
         "crossplane.lock.yaml: 5 packages, 1 added, 1 updated, 2 leaving, 1 unchanged",
     ]
+
+
+def test_the_steps_that_may_break_come_first_and_are_counted() -> None:
+    before = lock([package(name) for name in ("a v1.0.0", "b v1.0.0", "c v0.2.0", "d v2.0.0", "e v1.0.0")])
+    after = lock(
+        [package(name) for name in ("a v1.0.1", "b v2.0.0", "c v0.3.0", "d v1.0.0")]
+        + [package("e v1.0.0", digest=digest("ee"))]
+    )
+
+    assert told(before, after) == [
+        "Updated  b v1.0.0 -> v2.0.0 (major; asked for)",
+        "Updated  c v0.2.0 -> v0.3.0 (minor of 0.x; asked for)",
+        "Updated  d v2.0.0 -> v1.0.0 (downgrade; asked for)",
+        "Updated  a v1.0.0 -> v1.0.1 (patch; asked for)",
+        "Updated  e v1.0.0 -> v1.0.0 (same version, other digest; asked for)",
+        "crossplane.lock.yaml: 5 packages, 5 updated (1 downgrade, 1 major, 1 minor of 0.x), 0 unchanged",
+    ]
+    steps = [(entry["step"], entry["mayBreak"]) for entry in report_document(".", before, after)["updated"]]
+    assert steps == [
+        *(("patch", False), ("major", True), ("minor", True), ("downgrade", True), ("digest", False)),
+    ]
+
+
+def test_a_digest_without_a_version_has_no_step() -> None:
+    before, after = (lock([package(f"app {digest(start)}", digest=digest(start))]) for start in ("aa", "bb"))
+
+    assert told(before, after)[0] == f"Updated  app {digest('aa')[:19]}… -> {digest('bb')[:19]}… (asked for)"
+    assert report_document(".", before, after)["updated"][0]["step"] is None
 
 
 def test_what_was_leaving_or_off_and_is_wanted_again_has_returned() -> None:
@@ -58,7 +86,7 @@ def test_what_was_leaving_or_off_and_is_wanted_again_has_returned() -> None:
     assert told(before, after) == [
         "Moved    new v2.0.0 -> old v1.0.0 by deactivate (the old one is switched off; your moves say so)",
         "Off      new v2.0.0 (replaced by old; retire when everyone has moved: xplock retire new)",
-        "Returned app v1.0.0 -> v1.1.0 (asked for; it was leaving)",
+        "Returned app v1.0.0 -> v1.1.0 (minor; asked for; it was leaving)",
         "Returned old v1.0.0 (asked for; it was off)",
         "crossplane.lock.yaml: 2 packages and 1 switched off, 1 moved, 2 returned, 0 unchanged",
     ]
@@ -164,7 +192,7 @@ def test_what_other_folders_provide_is_told() -> None:
     )
 
     assert told(replace(one, provided={}), one)[0] == "Provided dns v1.0.0 (by ../platform)"
-    assert told(one, two)[0] == "Provided dns v1.0.0 -> v1.1.0 (by ../platform)"
+    assert told(one, two)[0] == "Provided dns v1.0.0 -> v1.1.0 (minor; by ../platform)"
 
 
 def test_what_crossplane_checks_no_longer_or_again_says_why() -> None:
