@@ -12,7 +12,7 @@ from render.folders.provided import compare_provided, find_unsuited
 from render.folders.sharing import advise_sharing, find_shared, package_names, shown_names
 from render.inputs.projects import Inputs
 from render.lean import TypeAlias, replace
-from render.lock.graph import Serving
+from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage, Provided
 from render.manifests.identity import identify
 from render.texts import first_lines
@@ -133,12 +133,13 @@ def _with_neighbours(checked: Checked) -> Iterator[tuple[CheckedFolder, Lock, Ne
 
 
 def _needed(lock: Lock, around: Neighbours) -> Iterator[str]:
-    serving, now = Serving(lock), Serving(replace(lock, provided=around.provided))
-    for package in lock.in_order():
-        for dependency in package.dependencies:
-            for target in serving.targets(package.source, dependency):
+    then, now = LockGraph(lock), LockGraph(replace(lock, provided=around.provided))
+    for source, needs in then.needs.items():
+        package = lock.packages[source]
+        for need in needs:
+            for target in need.targets:
                 if isinstance(target, Provided):
-                    there = now.answers(package.source, dependency)
+                    there = now.need(source, need.dependency).is_served
                     problem = _loss(package, target, around, answered=there)
                     if problem:
                         yield f"{package.source} {package.version} needs {target.cluster_source}, which {problem}"

@@ -6,7 +6,7 @@ from render.checks.cluster_rules import find_groups
 from render.checks.model import Checked, CheckedFolder, Finding
 from render.checks.positions import read_lock_place
 from render.errors import Unsatisfiable
-from render.lock.model import LockedPackage, State
+from render.lock.consistency import Member, scattered_families
 from render.texts import first_lines
 
 _SHOWN = 20
@@ -16,20 +16,11 @@ def family_scattered(checked: Checked) -> Iterator[Finding]:
     """The members of a provider family come from several organisations or registries."""
     known = {one.name: one for one in checked.folders}
     for locks in find_groups(checked):
-        families: dict[str, list[tuple[str, LockedPackage]]] = {}
-        for folder, lock in locks:
-            for package in lock.in_order():
-                # What is leaving cannot come along any more.
-                if package.family and package.state is State.WANTED:
-                    families.setdefault(package.family, []).append((folder, package))
-        for family, members in sorted(families.items()):
-            if len({package.cluster_source.home for _, package in members}) > 1:
-                yield from _find(family, members, known)
+        for family, members in scattered_families(locks):
+            yield from _find(family, members, known)
 
 
-def _find(
-    family: str, members: Sequence[tuple[str, LockedPackage]], known: Mapping[str, CheckedFolder]
-) -> Iterator[Finding]:
+def _find(family: str, members: Sequence[Member], known: Mapping[str, CheckedFolder]) -> Iterator[Finding]:
     told = next(((known[folder], package) for folder, package in members if folder in known), None)
     if told is None:
         # All of it is in folders that are used, and that nobody asked about.

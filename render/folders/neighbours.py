@@ -12,8 +12,9 @@ from render.limits import Limits
 from render.lock.candidates import installed_candidate
 from render.lock.consistency import check_closure
 from render.lock.file import read_lock
+from render.lock.graph import LockGraph, find_successors
 from render.lock.model import Lock, LockedPackage, Provided
-from render.moves import Move, add_moves, follow_moves
+from render.moves import Consent, Move, add_moves, follow_moves
 from render.references import Source
 from render.resolve.model import Candidate
 from render.settings import SETTINGS_FILE
@@ -83,7 +84,7 @@ class Neighbours:
         return replace(self, provided=seen, moves=moves)
 
     def _remembered(self, before: Lock) -> Iterator[Move]:
-        for source, targets in before.replacements().items():
+        for source, targets in LockGraph(before).successors.items():
             elsewhere = tuple(t for t in targets if t in before.provided and t in self.provided)
             if elsewhere:
                 yield Move(source, elsewhere, place="the lock")
@@ -176,11 +177,8 @@ def _provide(package: LockedPackage, folder: str) -> Provided:
 
 def _moves(used: Named) -> Iterator[Move]:
     for folder, lock in used:
-        found: dict[Source, Move] = {}
-        for package in lock.in_order():
-            for one in package.replaces:
-                before = found[one.source].targets if one.source in found else ()
-                found[one.source] = Move(
-                    one.source, (*before, package.source), one.consent, place=f"the lock of {folder}"
-                )
-        yield from found.values()
+        for source, successors in find_successors(lock.in_order()).items():
+            last = successors[-1].replaced
+            consent = last.consent if last else Consent.MOVES
+            targets = tuple(one.package.source for one in successors)
+            yield Move(source, targets, consent, place=f"the lock of {folder}")

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from render.errors import Unsatisfiable
 from render.folders.neighbours import Neighbours
 from render.lock.consistency import unmet_dependencies
+from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage, Provided
 from render.moves import Move
 from render.packages import Kind
@@ -35,8 +36,11 @@ class LosesProvided(Unsatisfiable):
 def refuse_provided(roots: Iterable[Root], moves: Iterable[Move], before: Lock, around: Neighbours) -> None:
     """Refuse what a folder must leave to those that it uses."""
     _refuse_roots(roots, around)
-    replaced = [Move(source, targets, place="the lock") for source, targets in before.replacements().items()]
-    for move in (*moves, *replaced):
+    successors = LockGraph(before).successors
+    for move in (
+        *moves,
+        *[Move(source, targets, place="the lock") for source, targets in successors.items()],
+    ):
         _check_move(move, around)
     for package in before.installed():
         _check_takeover(package, around)
@@ -75,7 +79,7 @@ def require_provided(lock: Lock, around: Neighbours) -> None:
 
 def refuse_drops(before: Lock, after: Lock, around: Neighbours) -> None:
     """Refuse to drop what folders that use this one need; without a guard it would be deleted."""
-    dropped = before.packages.keys() - after.packages.keys() - {*after.replacements()}
+    dropped = before.packages.keys() - after.packages.keys() - {*LockGraph(after).successors}
     for folder, lock in around.users:
         for source in sorted(dropped & lock.provided.keys()):
             raise NeededByUser(

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from render.crossplane import keeps_stale_entries
-from render.lock.graph import Serving, Target
+from render.lock.graph import LockGraph, Target
 from render.lock.model import Lock, LockedPackage, Provided
 from render.lock.stale_entries import stale_names
 from render.names import object_name
@@ -80,11 +80,11 @@ def find_holders(folders: Sequence[LockedFolder]) -> Holders:
 
 
 def _dependants(folder: LockedFolder) -> Iterator[tuple[Place, Holder]]:
-    serving = Serving(folder.lock)
-    for package in folder.lock.in_order():
-        for dependency in package.dependencies:
-            for target in _places(folder, serving.targets(package.source, dependency)):
-                yield target, _holder(folder, package, Hold.DEPENDS)
+    for source, needs in LockGraph(folder.lock).needs.items():
+        holder = _holder(folder, folder.lock.packages[source], Hold.DEPENDS)
+        for need in needs:
+            for target in _places(folder, need.targets):
+                yield target, holder
 
 
 def _replaced(folder: LockedFolder) -> Iterator[tuple[Place, Holder]]:

@@ -1,9 +1,8 @@
-"""Families in the cluster: whether all members of one name the same place, also those whose bytes come from another."""
-
-from collections.abc import Iterator
+"""Families in the cluster: all members of one name the same registry and organisation."""
 
 from render.errors import Unsatisfiable
-from render.lock.model import Lock, LockedPackage, State
+from render.lock.consistency import scattered_families
+from render.lock.model import Lock
 
 
 class HalfAliased(Unsatisfiable):
@@ -12,10 +11,9 @@ class HalfAliased(Unsatisfiable):
 
 def check_families(lock: Lock) -> None:
     """Refuse families that aliases spread over two places: Crossplane grants their members no access to each other."""
-    for family in sorted({package.family for package in lock.packages.values() if package.family}):
-        members = list(_members(lock, family))
-        aliases = [member for member in members if member.installed_as]
-        if aliases and len({member.cluster_source.home for member in members}) > 1:
+    for family, found in scattered_families([("", lock)]):
+        members = [member for _, member in found]
+        if any(member.installed_as for member in members):
             raise HalfAliased(
                 f"the family {family} would be in several places of the cluster",
                 why=[
@@ -24,9 +22,3 @@ def check_families(lock: Lock) -> None:
                 ],
                 next="end the aliases of all members: give each of their moves strategy: repoint or deactivate",
             )
-
-
-def _members(lock: Lock, family: str) -> Iterator[LockedPackage]:
-    for package in lock.in_order():
-        if package.family == family and package.state is State.WANTED:
-            yield package

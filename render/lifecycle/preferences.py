@@ -9,6 +9,7 @@ from render.crossplane import keeps_stale_entries
 from render.errors import InvalidInput
 from render.live.lock import LiveLock, LivePackage
 from render.lock.candidates import locked_candidate
+from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage, Provided
 from render.names import object_name
 from render.packages import Package
@@ -83,7 +84,7 @@ def _names(lock: Lock, provided: Mapping[Source, Provided]) -> dict[Source, Sour
 
 
 def _inactive_names(lock: Lock) -> dict[Source, Source]:
-    others = {source: source for source in (*lock.replacements(), *lock.deactivated)}
+    others = {source: source for source in (*LockGraph(lock).successors, *lock.deactivated)}
     return others | _names(Lock(), lock.provided)
 
 
@@ -105,7 +106,7 @@ def _refuse_inactive(text: str, lock: Lock) -> None:
                 why=f"{lock.provided[source].folder} provides it",
                 next="change it there",
             )
-        successors = " and ".join(map(str, lock.replacements()[source]))
+        successors = " and ".join(map(str, LockGraph(lock).successors[source]))
         raise UnknownPackage(
             f"{source} is not active",
             why=f"{successors} has taken its place",

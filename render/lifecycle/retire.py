@@ -15,8 +15,8 @@ from render.lifecycle.blockers import Holders, LockedFolder, Place, find_holders
 from render.lifecycle.ownership import format_counts
 from render.lifecycle.retire_checks import Named, check_named, find_named, list_packages, retire_advice
 from render.lock.diff import known_as
-from render.lock.graph import Serving
-from render.lock.model import Lock, LockedPackage, Provided, State
+from render.lock.graph import LockGraph, reach
+from render.lock.model import Lock, LockedPackage, State
 from render.references import Source
 
 
@@ -107,7 +107,8 @@ def _find_going(dropping: Collection[Place], holders: Holders) -> set[Place]:
         # Each folder is synced on its own, in no order.
         if holder.brings_back or holder.place not in dropping or holder.place.folder != place.folder
     }
-    return set(dropping) - _reach(held, _needs(holders))
+    behind = reach(held, _needs(holders))
+    return set(dropping) - behind
 
 
 def _let_go(folder: LockedFolder, named: Iterable[Named], going: Collection[Place]) -> Retirement:
@@ -136,7 +137,7 @@ def _drop(lock: Lock, sources: Collection[Source]) -> Lock:
         deactivated={s: p for s, p in lock.deactivated.items() if s not in sources},
     )
     successors = {source for package in lock.deactivated.values() for source in package.replaced_by}
-    unneeded = _needed_of_others(lock) - _needed_of_others(left) - successors
+    unneeded = LockGraph(lock).needed_from_others - LockGraph(left).needed_from_others - successors
     return replace(left, provided={s: p for s, p in lock.provided.items() if s not in unneeded})
 
 
@@ -146,22 +147,11 @@ def _without(package: LockedPackage, gone: Collection[str]) -> LockedPackage:
     return replace(package, required_by=required_by, state=State.ORPHANED if left_alone else package.state)
 
 
-def _needed_of_others(lock: Lock) -> set[Source]:
-    serving = Serving(lock)
-    return {
-        target.source
-        for package in lock.packages.values()
-        for dependency in package.dependencies
-        for target in serving.targets(package.source, dependency)
-        if isinstance(target, Provided)
-    }
-
-
 def _find_free(
     made: Sequence[Retirement], named: Collection[Place], needs: Mapping[Place, Collection[Place]]
 ) -> dict[str, list[LockedPackage]]:
     """Return what is leaving, was needed by what was named, and can now be let go of, all of it together."""
-    reached = _reach(named, needs).difference(named)
+    reached = reach(named, needs).difference(named)
     leaving = {
         place: package
         for one in made
@@ -177,7 +167,7 @@ def _find_free(
         if holder.place not in leaving and not holder.package.released
     }
     found: dict[str, list[LockedPackage]] = {}
-    for place in sorted(leaving.keys() - _reach(held, needs)):
+    for place in sorted(leaving.keys() - reach(held, needs)):
         found.setdefault(place.folder, []).append(leaving[place])
     return found
 
@@ -188,13 +178,3 @@ def _needs(holders: Holders) -> dict[Place, set[Place]]:
         for holder in found:
             needs.setdefault(holder.place, set()).add(target)
     return needs
-
-
-def _reach(start: Collection[Place], needs: Mapping[Place, Collection[Place]]) -> set[Place]:
-    """Return some places, what they need, and what that needs in turn."""
-    reached, waiting = set(start), list(start)
-    while waiting:
-        fresh = set(needs.get(waiting.pop(), ())) - reached
-        reached |= fresh
-        waiting += fresh
-    return reached

@@ -10,6 +10,7 @@ from render.lifecycle.dependent_folders import needed_by_users, user_bounds
 from render.lifecycle.states import find_orphans, orphan_bounds
 from render.lifecycle.strategies import ImpossibleMove, refuse_for_functions, refuse_other_kinds
 from render.limits import Limits
+from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage, State
 from render.moves import Move, add_moves, follow_moves, format_moves
 from render.names import object_name
@@ -107,8 +108,9 @@ def settle(
 
 def recorded_moves(lock: Lock) -> Iterator[Move]:
     """Yield the moves that a lock knows of."""
-    known = {one.source: one for package in lock.packages.values() for one in package.replaces}
-    for source, targets in lock.replacements().items():
+    graph = LockGraph(lock)
+    known = {s: one.replaced for s, found in graph.records.items() for one in found if one.replaced}
+    for source, targets in graph.successors.items():
         if source in known:
             yield Move(source, targets, known[source].consent, place="the lock")
     for source, package in lock.deactivated.items():

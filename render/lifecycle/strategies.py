@@ -6,6 +6,7 @@ from render.errors import InvalidInput, Unsatisfiable
 from render.lean import replace
 from render.lifecycle.handovers import Handover, Situation, depends_on, share_name
 from render.lock.detaching import find_reasons
+from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage, Provided, Replaced, State
 from render.lock.stale_entries import stale_names
 from render.moves import Move, Strategy
@@ -236,7 +237,7 @@ def _strategy_of(move: Move, chosen: Mapping[Source, Strategy], situation: Situa
     earlier = recorded_strategies(situation.before).get(move.source)
     if earlier in (Strategy.ALIAS, Strategy.REPOINT):
         # Its object went over to what replaced it, and goes the way of that now.
-        successors = situation.before.replacements()[move.source]
+        successors = LockGraph(situation.before).successors[move.source]
         earlier = next((chosen[one] for one in successors if one in chosen), earlier)
     return earlier or Strategy.PLAIN
 
@@ -292,7 +293,7 @@ def _attached_dependants(old: LockedPackage, move: Move, situation: Situation) -
     draft = replace(
         situation.draft, packages={**situation.draft.packages, new.source: replace(alias, replaces=record)}
     )
-    reasons = find_reasons(draft, situation.known)
+    reasons = find_reasons(LockGraph(draft), situation.known)
     here = [package for package in draft.packages.values() if package.source not in reasons]
     elsewhere = [p for lock in situation.users for p in lock.packages.values() if not p.detached]
     return [package for package in (*here, *elsewhere) if depends_on(package, old.cluster_source)]

@@ -15,7 +15,7 @@ from render.lifecycle.strategies import choose_handovers, replaced_by
 from render.live.lock import LiveLock
 from render.lock.candidates import lock_dependencies
 from render.lock.detaching import EVERYTHING, find_reasons
-from render.lock.graph import Serving
+from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage, Provided, State, named_source, spec_of
 from render.moves import Strategy
 from render.names import object_name
@@ -230,13 +230,15 @@ def _complete(
     lock: Lock, known: Mapping[Source, Sequence[str]], handovers: Sequence[Handover], around: Surroundings
 ) -> Lock:
     """Add what follows from all packages together: who requires whom, who is detached."""
-    reasons = find_reasons(lock, known)
-    dependants = _dependants(lock)
+    graph = LockGraph(lock)
+    reasons = find_reasons(graph, known)
     before = {source: _predecessor(source, around.before, handovers) for source in lock.packages}
     packages = {}
     for source, package in sorted(lock.packages.items()):
         detached = reasons.get(source, ())
-        told = replace(package, detached=detached, required_by=tuple(sorted(dependants[source])))
+        told = replace(
+            package, detached=detached, required_by=tuple(sorted(map(str, graph.dependants[source])))
+        )
         packages[source] = replace(
             told,
             overrides=_with_lost_fields(told, before[source]),
@@ -254,17 +256,6 @@ def _stale_entry(
     crossplane = around.settings.crossplane_version
     known = stale_entry(package, before, crossplane)
     return tuple(sorted({*known, *live_entry(package, around.live, crossplane)}))
-
-
-def _dependants(lock: Lock) -> dict[Source, set[str]]:
-    serving = Serving(lock)
-    found: dict[Source, set[str]] = {source: set() for source in lock.packages}
-    for source, package in lock.packages.items():
-        for dependency in package.dependencies:
-            for target in serving.targets(source, dependency):
-                if target.source in found:
-                    found[target.source].add(str(source))
-    return found
 
 
 def _with_lost_fields(package: LockedPackage, before: LockedPackage | None) -> Mapping[str, object]:

@@ -10,6 +10,7 @@ from render.lock.diff import (
     find_differences,
     format_dependencies,
 )
+from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage
 from render.names import revision_name
 from render.semantic import step_between
@@ -72,7 +73,8 @@ class _Unexpected:
         self._active = {str(package.cluster_source): package for package in lock.packages.values()}
         self._off = {str(source): package for source, package in lock.deactivated.items()}
         self._provided = {str(package.cluster_source): package for package in lock.provided.values()}
-        self._replacements = {str(source): successors for source, successors in lock.replacements().items()}
+        successors = LockGraph(lock).successors
+        self._successors = {str(source): successors[source] for source in successors}
 
     def explain(self, source: str, entry: Aspects) -> str:
         """Return why an entry may be there all the same, or nothing."""
@@ -90,7 +92,7 @@ class _Unexpected:
         if source in self._active:
             attached = "; if it was attached before it was locked: xplock lock --live"
             return f"it is detached, and should have no entry{attached if keeps_stale_entries(self._crossplane) else ''}"
-        successors = self._replacements.get(source, ())
+        successors = self._successors.get(source, ())
         return f"replaced by {' and '.join(map(str, successors))}" if successors else ""
 
     def _is_stale(self, package: LockedPackage, entry: Aspects) -> bool:

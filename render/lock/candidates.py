@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable
 
-from render.lock.consistency import installed_version
 from render.lock.graph import Target
 from render.lock.model import LockedDependency, LockedPackage
 from render.resolve.model import Candidate, Edge
-from render.versions import parse_candidate
+from render.versions import InvalidVersion, Version, parse_candidate, parse_version
 
 
 def locked_candidate(package: LockedPackage) -> Candidate:
@@ -17,14 +16,22 @@ def locked_candidate(package: LockedPackage) -> Candidate:
 
 
 def installed_candidate(package: Target) -> Candidate:
-    """Return an installed package as the solver sees it: its digest answers a request for that digest, too."""
-    return Candidate(package.version_tag, installed_version(package), package.digest)
+    """Return a package as Crossplane sees it once it is installed: its digest answers a request for it, too."""
+    return Candidate(package.version_tag, _installed_version(package), package.digest)
 
 
 def lock_dependencies(edges: Iterable[Edge]) -> tuple[LockedDependency, ...]:
     """Return a package's dependencies as the lock holds them; a source with several replacements is one dependency."""
     found = {id(edge.dependency): _lock_dependency(edge) for edge in edges}
     return tuple(found.values())
+
+
+def _installed_version(package: Target) -> Version | None:
+    # Crossplane reads an installed v1.2 as 1.2.0, although such a tag is no candidate.
+    try:
+        return parse_version(package.version_tag) if package.version_tag else None
+    except InvalidVersion:
+        return None
 
 
 def _lock_dependency(edge: Edge) -> LockedDependency:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from render.lock.diff import pair_packages
+from render.lock.graph import Successor, find_successors
 from render.lock.model import KeptPin, Lock, LockedPackage, Provided, Replaced, State, pin_places
 from render.lock.stale_entries import stale_bounds, stale_names
 from render.moves import Strategy
@@ -145,12 +146,15 @@ def _is_known(earlier: Replaced, last: Iterable[LockedPackage], record: _Record,
 
 
 def _recorded(lock: Lock) -> _Records:
-    found: dict[Source, _Record] = {}
-    for package in lock.in_order():
-        for replaced in package.replaces:
-            _, known = found.get(replaced.source, (None, ()))
-            found[replaced.source] = (replaced, (*known, package))
-    return found
+    return {
+        source: (last.replaced, tuple(_packages(successors)))
+        for source, successors in find_successors(lock.in_order()).items()
+        if (last := successors[-1]).replaced
+    }
+
+
+def _packages(successors: Iterable[Successor]) -> Iterator[LockedPackage]:
+    return (one.package for one in successors if isinstance(one.package, LockedPackage))
 
 
 def _find(source: Source, lock: Lock) -> LockedPackage | None:

@@ -1,90 +1,67 @@
 """Which packages Crossplane must not check itself, and why: where its check would fail although ours holds."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
-from render.lean import TypeAlias
-from render.lock.graph import Serving, Target
-from render.lock.model import Lock, LockedDependency, LockedPackage, spec_of
+from render.lock.graph import LockGraph, Need, Target
+from render.lock.model import LockedDependency, LockedPackage, spec_of
 from render.names import object_name
 from render.references import Source, is_digest
 
 EVERYTHING = "detach is set to all"
-_OWN_WISH = "its manifest says skipDependencyResolution"
-
-# The dependencies of a package, each with what answers it.
-_Needs: TypeAlias = Sequence[tuple[LockedDependency, Sequence[Target]]]
+_OWN_REQUEST = "its manifest says skipDependencyResolution"
 
 
-def find_reasons(lock: Lock, known: Mapping[Source, Iterable[str]]) -> dict[Source, tuple[str, ...]]:
-    """Return why active packages are detached, closed upwards: who depends on a detached one is detached as well.
+def find_reasons(graph: LockGraph, known: Mapping[Source, Iterable[str]]) -> dict[Source, tuple[str, ...]]:
+    """Return why active packages are detached; every dependant of a detached package is detached as well.
 
     `known` are reasons that a lock does not show by itself.
     """
-    serving, packages = Serving(lock), lock.packages
-    needs = {source: _needs(package, serving) for source, package in packages.items()}
+    packages = graph.lock.packages
     reasons = {
-        source: {
-            *_own_reasons(package, needs[source], serving),
-            *_mismatches(needs[source]),
-            *known.get(source, ()),
-        }
+        source: {*_own_reasons(package, graph.needs[source]), *known.get(source, ())}
         for source, package in packages.items()
     }
-    dependants: dict[Source, list[Source]] = {source: [] for source in packages}
-    for source, found in needs.items():
-        for target in (target for _, targets in found for target in targets):
-            if target.source in dependants:
-                dependants[target.source].append(source)
     waiting = [source for source in packages if reasons[source]]
     while waiting:
         detached = waiting.pop()
-        for dependant in dependants[detached]:
+        for dependant in graph.dependants[detached]:
             if not reasons[dependant]:
                 waiting.append(dependant)
             reasons[dependant].add(f"it depends on {detached}, which is detached")
     return {source: tuple(sorted(found)) for source, found in reasons.items() if found}
 
 
-def check_detaching(lock: Lock) -> list[str]:
+def check_detaching(graph: LockGraph) -> list[str]:
     """Return which packages of a lock are attached and must not be."""
-    recorded = {source: package.detached for source, package in lock.packages.items()}
+    recorded = {source: package.detached for source, package in graph.lock.packages.items()}
     return [
         f"{source} has to be detached: {'; '.join(why)}"
-        for source, why in sorted(find_reasons(lock, recorded).items())
+        for source, why in sorted(find_reasons(graph, recorded).items())
         if not recorded[source]
     ]
 
 
-def _needs(package: LockedPackage, serving: Serving) -> _Needs:
-    # What is missing makes a lock stale, which is found elsewhere.
-    return [(dependency, serving.targets(package.source, dependency)) for dependency in package.dependencies]
-
-
-def _own_reasons(package: LockedPackage, needs: _Needs, serving: Serving) -> Iterator[str]:
+def _own_reasons(package: LockedPackage, needs: Iterable[Need]) -> Iterator[str]:
     if spec_of(package.fields).get("skipDependencyResolution") is True:
-        yield _OWN_WISH
-    for dependency in (dependency for dependency, targets in needs if not targets):
-        # Crossplane would install what was replaced; and what names itself stops everything, as a circle.
-        if serving.serves_itself(package.source, dependency):
-            yield f"it needs {dependency.package}, whose place it has taken"
+        yield _OWN_REQUEST
+    for need in needs:
+        # Crossplane would install the replaced package; one that names itself is a circle and stops every package.
+        if need.is_self_dependency:
+            yield f"it needs {need.dependency.package}, whose place it has taken"
+        for target in need.targets:
+            yield from _mismatches(need.dependency, target)
 
 
-def _mismatches(needs: _Needs) -> Iterator[str]:
-    for dependency, targets in needs:
-        for target in targets:
-            yield from _mismatch(dependency, target)
-
-
-def _mismatch(dependency: LockedDependency, target: Target) -> Iterator[str]:
-    """Yield why Crossplane would not take a locked package for what a dependency names, or must not look for it."""
+def _mismatches(dependency: LockedDependency, target: Target) -> Iterator[str]:
+    """Yield why Crossplane would not find a dependency in the package that serves it, or must not look for it."""
     known = target.cluster_source
     # Crossplane compares text, and takes any other spelling for another package.
     if dependency.package != str(known):
         yield f"it needs {dependency.package}, which the cluster knows as {known}"
-    # Its resolver would create the name it derives as well, and two objects for one source stop everything.
+    # Its resolver would also create an object with the derived name, and two objects for one source stop every package.
     if target.object_name != object_name(known):
         yield f"it needs {known}, whose object is named {target.object_name}"
-    # It compares digests as text, and a tag suits no digest, whatever bytes it leads to.
+    # It compares digests as text, and a tag never equals a digest, whatever bytes the tag names.
     by_digest = target.by_digest or is_digest(dependency.constraints)
     if by_digest and dependency.constraints != target.version:
         installed = "digest" if target.by_digest else "tag"

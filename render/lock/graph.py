@@ -1,47 +1,153 @@
-"""Which locked packages answer a dependency: the one it names, what replaced that, or what another folder provides."""
+"""The packages of a lock as a graph: which package serves a dependency, who depends on whom, who replaced what.
 
-from render.lean import TypeAlias
-from render.lock.model import Lock, LockedDependency, LockedPackage, Provided, named_source
+It is on the render path: nothing here knows the solver.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from functools import cached_property
+
+from render.lean import TypeAlias, TypeVar, dataclass
+from render.lock.model import Lock, LockedDependency, LockedPackage, Provided, Replaced, named_source
 from render.references import Source
 
 Target: TypeAlias = LockedPackage | Provided
+K = TypeVar("K", bound=Hashable)
 
 
-class Serving:
-    """Finds what answers the dependencies of a lock's packages."""
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A dependency of a package, and the packages that serve it; none, if the lock does not hold one."""
+
+    dependency: LockedDependency
+    # The source that the dependency names, in full.
+    named: Source
+    targets: tuple[Target, ...]
+    # Whether the dependant has itself replaced the source that it names, and nothing else serves it.
+    is_self_dependency: bool = False
+
+    @property
+    def is_served(self) -> bool:
+        """Whether any package serves the dependency, the dependant included."""
+        return self.is_self_dependency or bool(self.targets)
+
+
+@dataclass(frozen=True, slots=True)
+class Successor:
+    """A package that replaced a source."""
+
+    package: Target
+    # How it did. Of a package that another folder provides, only that folder's lock records it.
+    replaced: Replaced | None
+
+
+class LockGraph:
+    """The graph of one lock; each part is worked out when it is first used."""
 
     def __init__(self, lock: Lock) -> None:
-        self._lock = lock
-        self._replacements = lock.replacements()
-        self._targets: dict[Source, tuple[Target, ...]] = {}
+        self.lock = lock
+        self._serving: dict[Source, tuple[Target, ...]] = {}
 
-    def source(self, dependant: Source, dependency: LockedDependency) -> Source:
-        """Return the source that a dependency names, in full."""
-        return named_source(dependency, dependant)
+    def need(self, dependant: Source, dependency: LockedDependency) -> Need:
+        """Return which packages serve a dependency of a package: the one it names, or those that replaced that."""
+        named = named_source(dependency, dependant)
+        serving = self._serving.get(named)
+        if serving is None:
+            serving = self._serving[named] = self._find_serving(named)
+        if named == dependant:
+            return Need(dependency, named, serving)
+        targets = tuple([target for target in serving if target.source != dependant])
+        return Need(dependency, named, targets, bool(serving) and not targets)
 
-    def targets(self, dependant: Source, dependency: LockedDependency) -> tuple[Target, ...]:
-        """Return what answers a dependency; nothing, if the lock does not hold it."""
-        source = self.source(dependant, dependency)
-        found = self._targets.get(source)
-        if found is None:
-            found = self._targets[source] = self._find(source)
-        # A package that still depends on what it replaces is served by itself.
-        return found if source == dependant else tuple([item for item in found if item.source != dependant])
+    @cached_property
+    def needs(self) -> dict[Source, list[Need]]:
+        """The dependencies of every active package, in the order of the lock."""
+        return {
+            package.source: [self.need(package.source, dependency) for dependency in package.dependencies]
+            for package in self.lock.in_order()
+        }
 
-    def answers(self, dependant: Source, dependency: LockedDependency) -> bool:
-        """Tell whether anything answers a dependency, be it the dependant itself."""
-        return bool(self.targets(dependant, dependency)) or self.serves_itself(dependant, dependency)
+    @cached_property
+    def dependencies(self) -> dict[Source, list[Source]]:
+        """The active packages that serve the dependencies of each active package."""
+        active = self.lock.packages
+        return {
+            source: [target.source for need in needs for target in need.targets if target.source in active]
+            for source, needs in self.needs.items()
+        }
 
-    def serves_itself(self, dependant: Source, dependency: LockedDependency) -> bool:
-        """Tell whether a package depends on what it has replaced itself, and is all that answers this."""
-        if self.targets(dependant, dependency):
-            return False
-        return bool(self._targets[self.source(dependant, dependency)])
+    @cached_property
+    def dependants(self) -> dict[Source, set[Source]]:
+        """The active packages that depend on each active package."""
+        found: dict[Source, set[Source]] = {source: set() for source in self.needs}
+        for source, targets in self.dependencies.items():
+            for target in targets:
+                found[target].add(source)
+        return found
 
-    def _find(self, source: Source) -> tuple[Target, ...]:
-        lock = self._lock
-        # Nobody depends on what is switched off.
-        named = [source] if source in lock.packages or source in lock.provided else []
-        serving = named or self._replacements.get(source, ())
-        found = [lock.packages.get(one) or lock.provided.get(one) for one in serving]
-        return tuple(item for item in found if item is not None)
+    @property
+    def needed_from_others(self) -> set[Source]:
+        """The packages of other folders that packages here depend on."""
+        targets = [target for needs in self.needs.values() for need in needs for target in need.targets]
+        return {target.source for target in targets if isinstance(target, Provided)}
+
+    @cached_property
+    def records(self) -> dict[Source, list[Successor]]:
+        """Every replaced source, with the packages that replaced it, those of other folders last."""
+        return find_successors([*self.lock.in_order(), *self.lock.provided.values()])
+
+    @cached_property
+    def successors(self) -> dict[Source, tuple[Source, ...]]:
+        """Every replaced source, with the sources of the packages that replaced it, all sorted."""
+        return {
+            source: tuple(sorted({successor.package.source for successor in self.records[source]}))
+            for source in sorted(self.records)
+        }
+
+    def _find_serving(self, named: Source) -> tuple[Target, ...]:
+        active, provided = self.lock.packages, self.lock.provided
+        # No package depends on a deactivated one.
+        sources = [named] if named in active or named in provided else self.successors.get(named, ())
+        found = [active.get(source) or provided.get(source) for source in sources]
+        return tuple([target for target in found if target is not None])
+
+
+def find_successors(packages: Iterable[Target]) -> dict[Source, list[Successor]]:
+    """Return for each source that one of these packages replaced all packages that did, in the given order."""
+    found: dict[Source, list[Successor]] = {}
+    for package in packages:
+        for one in package.replaces:
+            record = one if isinstance(one, Replaced) else None
+            source = one.source if isinstance(one, Replaced) else one
+            found.setdefault(source, []).append(Successor(package, record))
+    return found
+
+
+def reach(start: Iterable[K], steps: Mapping[K, Iterable[K]], *, depth: int | None = None) -> set[K]:
+    """Return everything within a number of steps from some nodes, these included; without a number, all."""
+    found = set(start)
+    level = set(found)
+    while level and depth != 0:
+        level = {following for one in level for following in steps.get(one, ())} - found
+        found |= level
+        depth = None if depth is None else depth - 1
+    return found
+
+
+def find_layers(dependants: Mapping[K, Iterable[K]]) -> list[list[K]]:
+    """Return the nodes that depend on nothing, then always those that depend only on earlier ones.
+
+    Nodes in a circle, and those that depend on one, are left out.
+    """
+    missing = Counter(name for names in dependants.values() for name in names)
+    layers: list[list[K]] = []
+    ready = [node for node in dependants if not missing[node]]
+    while ready:
+        layers.append(ready)
+        following: list[K] = []
+        for name in (name for node in ready for name in dependants[node]):
+            missing[name] -= 1
+            if not missing[name]:
+                following.append(name)
+        ready = following
+    return layers

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from render.errors import Unsatisfiable
 from render.limits import Limits
 from render.lock.documents import DetailsEntry, E, Halves, LockEntry
+from render.lock.graph import find_successors
 from render.lock.model import Lock, LockedPackage, Provided, Replaced, State
 from render.lock.parse import InvalidLock, disagreement, join, parse_halves
 from render.lock.pins import join_pins
@@ -20,7 +21,7 @@ from render.moves import CircularMoves, Consent, Move, Strategy, follow_moves
 from render.references import Source
 from render.versions import InvalidVersion, Precedence, parse_version
 
-# Of each source that was replaced: by whom, and how.
+# Each replaced source: by which packages, and how.
 Successors: TypeAlias = Mapping[Source, frozenset[tuple[Source, Strategy]]]
 _TAKES_OBJECT = frozenset({Strategy.ALIAS, Strategy.REPOINT})
 
@@ -101,13 +102,12 @@ def _join_object(versions: Versions, known: dict[Source, Versions]) -> Versions:
     return Versions(chosen, tuple(others))
 
 
-def find_successors(packages: Iterable[LockedPackage]) -> Successors:
-    """Return what one side says has taken the place of what."""
-    found: dict[Source, set[tuple[Source, Strategy]]] = defaultdict(set)
-    for package in packages:
-        for one in package.replaces:
-            found[one.source].add((package.source, one.strategy))
-    return {source: frozenset(ways) for source, ways in found.items()}
+def recorded_ways(packages: Iterable[LockedPackage]) -> Successors:
+    """Return which sources one side has replaced, by which packages and how."""
+    return {
+        source: frozenset((one.package.source, one.replaced.strategy) for one in successors if one.replaced)
+        for source, successors in find_successors(packages).items()
+    }
 
 
 def contradicting_moves(ours: Successors, theirs: Successors) -> Iterator[str]:
@@ -293,7 +293,7 @@ def _contradicting_states(
 
 
 def _contradicting_moves(sides: Sequence[Halves]) -> Iterator[str]:
-    ours, theirs = (find_successors(more.package for more in side.details) for side in sides)
+    ours, theirs = (recorded_ways(more.package for more in side.details) for side in sides)
     return contradicting_moves(ours, theirs)
 
 

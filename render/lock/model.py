@@ -175,17 +175,6 @@ class Lock:
         # Not by their sources: what is switched off may go by one that another package is fetched from.
         return _sorted([*self.deactivated.values(), *self.packages.values()])
 
-    def replacements(self) -> dict[Source, tuple[Source, ...]]:
-        """Return every source that was replaced, with those that took its place."""
-        found: dict[Source, set[Source]] = {}
-        for package in self.packages.values():
-            for replaced in package.replaces:
-                found.setdefault(replaced.source, set()).add(package.source)
-        for provided in self.provided.values():
-            for source in provided.replaces:
-                found.setdefault(source, set()).add(provided.source)
-        return {source: tuple(sorted(found[source])) for source in sorted(found)}
-
 
 def named_source(dependency: LockedDependency, dependant: Source) -> Source:
     """Return the source that a dependency names, in full."""

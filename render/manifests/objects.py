@@ -7,7 +7,7 @@ from render.limits import Limits
 from render.lock.model import Lock, LockedPackage
 from render.manifests.companions import render_companions
 from render.manifests.conflicts import FOLDER, LOCK, check_identities, check_packages
-from render.manifests.order import find_layers
+from render.manifests.order import layer_packages
 from render.manifests.packages import check_admitted, render_package
 from render.manifests.passthrough import is_setting, refuse_locks, render_other, render_setting
 from render.manifests.pins import find_pins, render_pin
@@ -39,7 +39,7 @@ def render_objects(lock: Lock, inputs: "Inputs") -> list[dict[str, Any]]:
     packages = lock.installed()
     check_packages(packages)
     refuse_locks(inputs.passthrough)
-    layers = find_layers(lock.in_order())
+    layers = layer_packages(lock.in_order())
     # The user's registry settings come before the pins that use them, and keep their place when pins change.
     sections = [
         (FOLDER, [render_setting(value) for value in inputs.passthrough if is_setting(value)]),

@@ -1,4 +1,4 @@
-"""The locked packages as a graph: who depends on whom, and which versions everyone accepts."""
+"""The graph of a lock for people: who depends on whom, and which versions each dependant accepts."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from render.constraints import InvalidConstraint, parse_constraint
 from render.lock.candidates import installed_candidate
-from render.lock.graph import Serving, Target
+from render.lock.graph import LockGraph, Need, Target
 from render.lock.model import Lock, LockedPackage, Provided, State
 from render.references import Digest, Source, is_digest
 from render.requests import Request
@@ -22,7 +22,7 @@ class Link:
     target: Target
     # Usually one; a package may name another several times.
     constraints: tuple[str, ...]
-    # The sources that the dependant names, where the target has taken their place.
+    # The sources that the dependant names, where the target replaced them.
     instead_of: tuple[Source, ...] = ()
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ Links = Mapping[Source, tuple[Link, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """All active packages and what others provide, sorted by source, and the links of each in both directions."""
+    """All active and provided packages, sorted by source, and the links of each in both directions."""
 
     packages: tuple[LockedPackage, ...]
     provided: tuple[Provided, ...]
@@ -54,7 +54,7 @@ class Closure:
 
     @property
     def everything(self) -> tuple[Target, ...]:
-        """All that dependencies can lead to."""
+        """All packages that can serve a dependency."""
         return (*self.packages, *self.provided)
 
     @property
@@ -64,7 +64,7 @@ class Closure:
 
     @property
     def starts(self) -> list[LockedPackage]:
-        """What everything is there for: what the user asks for, and what nobody asks for and is not retired yet."""
+        """The packages that are there for their own sake: roots, and orphans without a dependant."""
         orphans = [package for package in self.packages if package.state is State.ORPHANED]
         return [*self.roots, *[orphan for orphan in orphans if not self.dependants[orphan.source]]]
 
@@ -76,9 +76,9 @@ class Closure:
 def read_closure(lock: Lock) -> Closure:
     """Return the graph of a lock."""
     packages = tuple(lock.in_order())
-    serving = Serving(lock)
+    graph = LockGraph(lock)
     provided = tuple(lock.provided[source] for source in sorted(lock.provided, key=str))
-    links = [link for package in packages for link in _links(package, serving)]
+    links = [link for package in packages for link in _links(package, graph.needs[package.source])]
     below: dict[Source, list[Link]] = defaultdict(list)
     above: dict[Source, list[Link]] = defaultdict(list)
     for link in links:
@@ -113,29 +113,15 @@ def root_request(package: LockedPackage) -> Request | None:
         return Request(tag=text)
 
 
-def reach(
-    tops: Iterable[Source], steps: Mapping[Source, Iterable[Source]], *, depth: int | None = None
-) -> set[Source]:
-    """Return everything within a number of steps from some sources, those included."""
-    found = set(tops)
-    level = set(found)
-    while level and depth != 0:
-        level = {following for source in level for following in steps[source]} - found
-        found |= level
-        depth = None if depth is None else depth - 1
-    return found
-
-
-def _links(package: LockedPackage, serving: Serving) -> Iterator[Link]:
+def _links(package: LockedPackage, needs: Iterable[Need]) -> Iterator[Link]:
     found: dict[Source, Link] = {}
-    for dependency in package.dependencies:
-        named = serving.source(package.source, dependency)
-        for target in serving.targets(package.source, dependency):
+    for need in needs:
+        for target in need.targets:
             link = found.get(target.source, Link(package, target, ()))
-            other = () if target.source == named or named in link.instead_of else (named,)
+            other = () if target.source == need.named or need.named in link.instead_of else (need.named,)
             found[target.source] = replace(
                 link,
-                constraints=(*link.constraints, dependency.constraints),
+                constraints=(*link.constraints, need.dependency.constraints),
                 instead_of=(*link.instead_of, *other),
             )
     yield from found.values()

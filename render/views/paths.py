@@ -1,14 +1,14 @@
-"""The paths that lead to a package, from what the user asks for or what is not retired yet."""
+"""The paths that lead to a package, from roots and from orphans without a dependant."""
 
 import heapq
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from render.errors import Differs
-from render.lock.graph import Target
+from render.lock.graph import Target, reach
 from render.lock.model import LockedPackage
 from render.references import Source
-from render.views.links import Closure, Link, reach
+from render.views.links import Closure, Link
 
 # Paths can outnumber the packages beyond all measure; past this it does not matter how many there are.
 MOST_COUNTED = 10**15
@@ -20,7 +20,7 @@ class CircularLock(Differs):
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A path from something that is there for its own sake, one link at a time."""
+    """A path from a root or an orphan, one link at a time."""
 
     start: LockedPackage
     links: tuple[Link, ...]

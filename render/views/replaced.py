@@ -1,11 +1,11 @@
-"""What became of a source that others have taken the place of."""
+"""A source that other packages replaced: by which ones, how, and who still names it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from render.lock.graph import Target
-from render.lock.model import Lock, LockedPackage, Replaced
+from render.lock.graph import LockGraph, Successor
+from render.lock.model import Lock, LockedPackage
 from render.lock.stale_entries import stale_names
 from render.references import Source
 from render.texts import visible
@@ -22,49 +22,35 @@ from render.views.why import format_askers, link_document
 
 
 @dataclass(frozen=True, slots=True)
-class Successor:
-    """A package in the place of another one."""
-
-    package: Target
-    # How it came there; of what another folder provides, only that one knows.
-    replaced: Replaced | None
-
-    def __str__(self) -> str:
-        if self.replaced is None:
-            return format_pin(self.package)
-        return f"{format_pin(self.package)}, by {self.replaced.strategy}, consent: {self.replaced.consent}"
-
-
-@dataclass(frozen=True, slots=True)
 class Succession:
-    """A source, what has taken its place, and who has not noticed yet."""
+    """A replaced source, the packages that replaced it, and the packages that still name it."""
 
     source: Source
-    # What is switched off; nothing, if it is not installed any more or never was.
-    off: LockedPackage | None
+    # None, if it is not installed any more or never was.
+    deactivated: LockedPackage | None
     successors: tuple[Successor, ...]
-    # Who still depends on it, and is served by others.
+    # The links of packages that still depend on it, and are served by its successors.
     dependants: tuple[Link, ...]
-    # Whose entries in the cluster's Lock are out of date and name it.
+    # The packages whose stale entries in the cluster's Lock name it.
     stale_for: tuple[LockedPackage, ...]
 
 
 def explain_replaced(lock: Lock, source: Source) -> Succession:
-    """Find what has taken the place of a source."""
+    """Find the packages that replaced a source."""
     return Succession(
         source,
         lock.deactivated.get(source),
-        tuple(_successors(lock, source)),
+        tuple(LockGraph(lock).records.get(source, ())),
         tuple(_still_naming(read_closure(lock), source)),
         tuple(stale_names(lock.packages.values()).get(source, ())),
     )
 
 
 def format_succession(found: Succession, folder: str = ".") -> str:
-    """Write for a person what became of a source, with commands for a folder."""
+    """Describe the succession of a source as text, with commands for a folder."""
     parts = [
         [_head(found)],
-        [f"Replaced by ({len(found.successors)})", *(f"  {successor}" for successor in found.successors)],
+        [f"Replaced by ({len(found.successors)})", *map(_successor_line, found.successors)],
         list(_next(found, folder)),
         format_askers("Still named by", found.dependants, instead=False) if found.dependants else [],
     ]
@@ -72,11 +58,12 @@ def format_succession(found: Succession, folder: str = ".") -> str:
 
 
 def succession_document(found: Succession) -> dict[str, Any]:
-    """Return as JSON values what became of a source."""
-    off = {**target_document(found.off), **life_document(found.off)} if found.off else None
+    """Return the succession of a source as JSON values."""
+    package = found.deactivated
+    deactivated = {**target_document(package), **life_document(package)} if package else None
     return {
         "source": str(found.source),
-        "deactivated": off,
+        "deactivated": deactivated,
         "successors": [
             {
                 **target_document(one.package),
@@ -90,37 +77,34 @@ def succession_document(found: Succession) -> dict[str, Any]:
     }
 
 
-def _successors(lock: Lock, source: Source) -> Iterator[Successor]:
-    for package in lock.in_order():
-        for replaced in package.replaces:
-            if replaced.source == source:
-                yield Successor(package, replaced)
-    for provided in lock.provided.values():
-        if source in provided.replaces:
-            yield Successor(provided, None)
+def _successor_line(one: Successor) -> str:
+    how = f", by {one.replaced.strategy}, consent: {one.replaced.consent}" if one.replaced else ""
+    return f"  {format_pin(one.package)}{how}"
 
 
 def _still_naming(closure: Closure, source: Source) -> Iterator[Link]:
-    """Yield who depends on a source that others serve, once each."""
+    """Yield one link of each package that depends on a source which others serve."""
     for package in closure.packages:
         links = [link for link in closure.dependencies[package.source] if source in link.instead_of]
         yield from links[:1]
 
 
 def _head(found: Succession) -> str:
-    if found.off is None:
+    package = found.deactivated
+    if package is None:
         return f"{visible(str(found.source))} is not installed from here: others have taken its place"
-    return f"{visible(str(found.source))} {format_locked(found.off)} [{', '.join([found.off.kind, *leaving_marks(found.off)])}]"
+    marks = ", ".join([package.kind, *leaving_marks(package)])
+    return f"{visible(str(found.source))} {format_locked(package)} [{marks}]"
 
 
 def _next(found: Succession, folder: str) -> Iterator[str]:
-    if found.off is None:
+    if found.deactivated is None:
         return
-    released = found.off.released
+    released = found.deactivated.released
     until = (
         "Its guard is off; once every cluster has synced"
         if released
-        else "It stays, switched off, until everyone has moved"
+        else "It stays, deactivated, until every dependant has moved"
     )
     yield f"{until}: {format_retire([found.source], folder, synced=released)}"
     if found.stale_for:

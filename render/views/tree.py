@@ -7,7 +7,7 @@ from typing import Any
 
 from render.errors import RenderError
 from render.limits import MIB, format_bytes
-from render.lock.graph import Target
+from render.lock.graph import Target, reach
 from render.lock.model import Lock, LockedPackage, Provided
 from render.references import Source
 from render.texts import visible
@@ -20,7 +20,7 @@ from render.views.labels import (
     provided_document,
     target_document,
 )
-from render.views.links import Closure, Link, Links, reach, read_closure
+from render.views.links import Closure, Link, Links, read_closure
 
 _REPEATED = " (*)"
 # A chain of all the packages that a lock may hold still fits.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from render.lock.candidates import installed_candidate
-from render.lock.graph import Target
+from render.lock.graph import Target, reach
 from render.lock.model import Lock, LockedPackage, Provided, State
 from render.lock.stale_entries import stale_bounds, stale_names
 from render.references import Source
@@ -18,7 +18,7 @@ from render.views.labels import (
     package_document,
     provided_document,
 )
-from render.views.links import Closure, Link, reach, read_closure, root_request
+from render.views.links import Closure, Link, read_closure, root_request
 from render.views.paths import MOST_COUNTED, Way, count_ways, shortest_ways
 
 SHOWN_PATHS = 10

@@ -12,6 +12,7 @@ from rig.builders.locks import digest, lock, needs, package, provided, replaced,
 
 from render.lock.consistency import check_closure
 from render.lock.detaching import EVERYTHING, check_detaching, find_reasons
+from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedDependency, LockedPackage, Provided, State
 from render.names import object_name
 from render.packages import Kind
@@ -22,7 +23,7 @@ ACME = "xpkg.example.org/acme"
 
 
 def reasons(made: Lock) -> dict[str, tuple[str, ...]]:
-    return {key.name: why for key, why in find_reasons(made, {}).items()}
+    return {key.name: why for key, why in find_reasons(LockGraph(made), {}).items()}
 
 
 def app(*dependencies: LockedDependency) -> LockedPackage:
@@ -158,7 +159,7 @@ def test_reasons_are_all_told_and_sorted() -> None:
         ]
     )
 
-    assert find_reasons(made, {source("app"): ["a wish"]})[source("app")] == (
+    assert find_reasons(LockGraph(made), {source("app"): ["a wish"]})[source("app")] == (
         "a wish",
         f"it depends on {ACME}/mid, which is detached",
         f"it needs net, which the cluster knows as {ACME}/net",
@@ -169,7 +170,7 @@ def test_reasons_are_all_told_and_sorted() -> None:
 def test_what_is_known_from_elsewhere_counts_and_goes_upwards() -> None:
     made = lock([package("app v1.0.0", "net *"), package("net v1.0.0")])
 
-    found = find_reasons(made, {source("net"): [EVERYTHING], source("app"): []})
+    found = find_reasons(LockGraph(made), {source("net"): [EVERYTHING], source("app"): []})
 
     assert found == {
         source("app"): (f"it depends on {ACME}/net, which is detached",),
@@ -287,20 +288,20 @@ def test_a_reason_that_was_deleted_is_found_again() -> None:
     own = replace(root("base"), name="mine", kind=Kind.CONFIGURATION)
     made = made_lock(FakeCatalog(PACKAGES), root("top"), own)
 
-    assert check_detaching(made) == []
-    assert check_detaching(attached(made, "app")) == [
+    assert check_detaching(LockGraph(made)) == []
+    assert check_detaching(LockGraph(attached(made, "app"))) == [
         f"{named('app')} has to be detached: it needs {named('base')}, whose object is named mine"
     ]
-    assert check_detaching(attached(made, "top")) == [
+    assert check_detaching(LockGraph(attached(made, "top"))) == [
         f"{named('top')} has to be detached: it depends on {named('app')}, which is detached"
     ]
-    assert len(check_detaching(attached(made, "app", "top"))) == 2
+    assert len(check_detaching(LockGraph(attached(made, "app", "top")))) == 2
 
 
 def test_a_reason_that_only_the_inputs_show_still_detaches_everyone_above() -> None:
     made = made_lock(FakeCatalog(PACKAGES), root("top"), settings=Settings(detach=Detach.ALL))
 
-    problems = check_detaching(attached(made, "app", "top"))
+    problems = check_detaching(LockGraph(attached(made, "app", "top")))
 
     assert problems == [
         f"{named('app')} has to be detached: it depends on {named('base')}, which is detached",
@@ -333,4 +334,4 @@ def test_whatever_the_names_those_above_a_name_of_the_users_are_detached_and_nob
     for _ in made.packages:
         expected |= {above for key in expected for above in dependants[key]}
 
-    assert find_reasons(made, {}).keys() == expected
+    assert find_reasons(LockGraph(made), {}).keys() == expected

@@ -7,11 +7,11 @@ from rig.builders.locks import lock, package
 
 from render.errors import Differs
 from render.lock.model import LockedPackage
-from render.manifests.order import find_layers
+from render.manifests.order import layer_packages
 
 
 def names(packages: list[LockedPackage]) -> list[list[str]]:
-    return [[item.source.name for item in layer] for layer in find_layers(lock(packages).in_order())]
+    return [[item.source.name for item in layer] for layer in layer_packages(lock(packages).in_order())]
 
 
 def test_a_package_is_one_above_the_highest_of_what_it_needs() -> None:
@@ -28,7 +28,7 @@ def test_a_package_is_one_above_the_highest_of_what_it_needs() -> None:
 
 def test_without_dependencies_all_are_in_one_layer_sorted_by_source() -> None:
     assert names([package(f"{name} v1.0.0") for name in "cab"]) == [["a", "b", "c"]]
-    assert find_layers([]) == []
+    assert layer_packages([]) == []
 
 
 def test_every_layer_is_sorted_by_source() -> None:
@@ -51,7 +51,7 @@ def test_a_package_that_is_needed_twice_over_is_there_once() -> None:
 def test_a_dependant_that_is_not_in_the_lock_changes_nothing() -> None:
     base = replace(package("base v1.0.0"), required_by=("xpkg.example.org/acme/elsewhere",))
 
-    assert find_layers([base]) == [[base]]
+    assert layer_packages([base]) == [[base]]
 
 
 def test_a_long_chain_is_as_many_layers() -> None:
@@ -71,4 +71,4 @@ def test_packages_that_need_each_other_are_never_left_out_silently() -> None:
     with pytest.raises(Differs, match="cannot be put in order") as error:
         names(circle)
 
-    assert error.value.why == ("xpkg.example.org/acme/a needs itself, or something that does",)
+    assert error.value.why == ("xpkg.example.org/acme/a depends on itself, or on a package that does",)

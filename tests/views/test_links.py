@@ -10,7 +10,7 @@ from render.constraints import parse_constraint
 from render.lock.model import Lock, LockedDependency
 from render.requests import Request
 from render.views.labels import format_locked
-from render.views.links import reach, read_closure, root_request
+from render.views.links import read_closure, root_request
 
 DIGEST = digest_of_name("app")
 
@@ -121,11 +121,3 @@ def test_a_digest_is_shown_by_its_beginning_and_with_its_tag(version: str, shown
     lock = lock_of({f"app {version}": {}}, {})
 
     assert format_locked(lock.packages[named("app")]) == shown
-
-
-def test_reach_stops_at_a_depth_and_at_what_it_has_seen() -> None:
-    steps = {named("a"): [named("b")], named("b"): [named("c")], named("c"): [named("a")]}
-
-    found = [{source.name for source in reach([named("a")], steps, depth=depth)} for depth in (0, 1, 2, None)]
-
-    assert found == [{"a"}, {"a", "b"}, {"a", "b", "c"}, {"a", "b", "c"}]

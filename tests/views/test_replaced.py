@@ -35,7 +35,7 @@ Replaced by (2)
   disk v2.0.0, by deactivate, consent: moves
   store v1.5.0, by deactivate, consent: moves
 
-It stays, switched off, until everyone has moved: xplock retire raid
+It stays, deactivated, until every dependant has moved: xplock retire raid
 The cluster's Lock still names it, and up to v2.3 Crossplane would install it again, for (1)
   app v1.0.0
 

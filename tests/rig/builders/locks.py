@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from render.lock.graph import Serving
+from render.lock.graph import LockGraph
 from render.lock.model import KeptPin, Lock, LockedDependency, LockedPackage, Provided, Replaced, State
 from render.moves import Consent, Strategy
 from render.names import object_name
@@ -90,25 +90,17 @@ def lock(
         deactivated={item.cluster_source: item for item in deactivated},
         provided={item.source: item for item in provided},
     )
-    required = _dependants(bare)
+    required = LockGraph(bare).dependants
     full = {
-        key: replace(item, required_by=tuple(sorted(required[key])), root=_root(item, required[key]))
+        key: replace(
+            item, required_by=tuple(sorted(map(str, required[key]))), root=_root(item, required[key])
+        )
         for key, item in known.items()
     }
     return replace(bare, packages=full)
 
 
-def _dependants(bare: Lock) -> dict[Source, set[str]]:
-    serving = Serving(bare)
-    required: dict[Source, set[str]] = {key: set() for key in bare.packages}
-    for item in bare.packages.values():
-        for dependency in item.dependencies:
-            for target in serving.targets(item.source, dependency):
-                required.get(target.source, set()).add(str(item.source))
-    return required
-
-
-def _root(item: LockedPackage, dependants: set[str]) -> str | None:
+def _root(item: LockedPackage, dependants: set[Source]) -> str | None:
     asked = item.root is None and not dependants and item.state is State.WANTED
     return item.version if asked else item.root
 
