@@ -47,12 +47,12 @@ def test_nobody_waits_for_a_turn_in_another_place_or_longer_than_patience_lasts(
 
 def test_the_turn_of_a_process_that_was_killed_is_over() -> None:
     code = (
-        "import sys, time\nfrom render.policies.turns import own_turn\n"
+        "import sys, time\nfrom render.argocd.push_queue import own_turn\n"
         f"with own_turn({SHOP!r}, 0.0):\n    print('mine', flush=True)\n    time.sleep(600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        process.stdout.readline()
+        assert process.stdout.readline() == b"mine\n"
         process.kill()
     taken = Event()
 

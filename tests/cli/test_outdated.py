@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +17,8 @@ from render.lock.model import State
 from render.references import Reference, Source
 from render.registry.layout import Layout
 from render.registry.oci import OCI_INDEX
+
+SECONDS = 120.0
 
 SHOP = lock_of(
     {
@@ -155,7 +156,7 @@ def test_without_a_lock_it_says_how_to_make_one(tmp_path: Path, capsys: pytest.C
 
 
 def test_tags_are_asked_for_side_by_side_within_the_bound() -> None:
-    together = threading.Barrier(4, timeout=10)
+    together = threading.Barrier(4, timeout=SECONDS)
 
     def fetch(source: Source) -> Sequence[str]:
         # Passes only if four ask at once.
@@ -168,9 +169,14 @@ def test_tags_are_asked_for_side_by_side_within_the_bound() -> None:
 
 
 def test_of_several_failures_the_first_in_order_is_raised() -> None:
+    others_failed = threading.Semaphore(0)
+
     def fetch(source: Source) -> Sequence[str]:
-        # The first fails last.
-        time.sleep(0.1 if source.name == "p0" else 0)
+        if source.name != "p0":
+            others_failed.release()
+        else:
+            # The first fails last.
+            assert all(others_failed.acquire(timeout=SECONDS) for _ in range(3))
         raise RenderError(f"{source.name} failed")
 
     with pytest.raises(RenderError, match="p0 failed"):

@@ -3,7 +3,6 @@
 import os
 import random
 import resource
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -568,16 +567,13 @@ def test_a_token_is_for_https_only(server: Path, canary: str) -> None:
 def test_a_server_that_is_slow_is_given_up_at_the_deadline(
     server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_between(monkeypatch, tmp_path, "exec sleep 60", "ls-remote")
-    start = time.monotonic()
+    in_between(monkeypatch, tmp_path, "exec sleep 600", "ls-remote")
 
     with (
         pytest.raises(DeadlineExceeded),
         open_server(f"file://{server}", "main", limits=Limits(), deadline=Deadline(1)),
     ):
         pass
-
-    assert time.monotonic() - start < 30
 
 
 def trusting(server: Path, **limits: int) -> None:

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from rig.time_limits import growing, written
 
 from render.errors import RenderError
 from render.git.failures import GitFailed, NotARepository, describe_failure
@@ -240,7 +241,7 @@ def test_a_git_that_never_answers_is_given_up(
 ) -> None:
     slow = tmp_path / "bin" / "git"
     slow.parent.mkdir()
-    slow.write_text("#!/bin/sh\nexec sleep 30\n")
+    slow.write_text("#!/bin/sh\nexec sleep 600\n")
     slow.chmod(0o755)
     monkeypatch.setenv("PATH", f"{slow.parent}:{os.environ['PATH']}")
 
@@ -266,19 +267,18 @@ def test_more_arguments_than_a_program_can_have_are_an_error_and_no_crash(reposi
 def test_a_git_that_does_not_listen_is_killed(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stubborn = tmp_path / "bin" / "git"
+    stubborn, pid = tmp_path / "bin" / "git", tmp_path / "pid"
     stubborn.parent.mkdir()
-    stubborn.write_text(
-        f"#!/bin/sh\necho $$ > {tmp_path}/pid\ntrap '' TERM\nfor i in 1 2 3 4 5 6 7 8 9; do sleep 1; done\n"
-    )
+    stubborn.write_text(f"#!/bin/sh\ntrap '' TERM\necho $$ > {pid}\nwhile :; do sleep 1; done\n")
     stubborn.chmod(0o755)
     monkeypatch.setenv("PATH", f"{stubborn.parent}:{os.environ['PATH']}")
 
-    with pytest.raises(GitFailed, match="XPLOCK_LIMIT_GIT_SECONDS"):
-        read_at(repository, "HEAD", NAME, limits=Limits(git_seconds=1))
+    for seconds in growing(1, until=written(pid)):
+        with pytest.raises(GitFailed, match="XPLOCK_LIMIT_GIT_SECONDS"):
+            read_at(repository, "HEAD", NAME, limits=Limits(git_seconds=int(seconds)))
 
     with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text()), 0)
+        os.kill(int(pid.read_text()), 0)
 
 
 def test_how_long_a_connection_took_to_fail_is_not_told() -> None:

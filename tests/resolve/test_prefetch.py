@@ -26,6 +26,8 @@ from render.resolve.edges import RefusedPartial, dependency_edges
 from render.resolve.model import Edge, Wanted
 from render.resolve.prefetch import Fetcher
 
+SECONDS = 120.0
+
 WIDE: Packages = {"app v1.0.0": {f"p{i}": "*" for i in range(6)}, **{f"p{i} v1.0.0": {} for i in range(6)}}
 
 
@@ -80,7 +82,7 @@ def test_nothing_is_asked_twice_even_where_the_search_starts_again() -> None:
 
 
 def test_requests_overlap() -> None:
-    together = threading.Barrier(4, timeout=20)
+    together = threading.Barrier(4, timeout=SECONDS)
 
     def wait_for_others(what: str) -> None:
         if what.startswith("p"):
@@ -105,7 +107,7 @@ def test_dependencies_of_a_guess_are_asked_for_before_the_search_gets_there(cons
             deep_is_asked.set()
         if what == "first v1.0.0":
             # The search decides on this one first; what lies below the other is on its way meanwhile.
-            assert deep_is_asked.wait(10)
+            assert deep_is_asked.wait(SECONDS)
 
     catalog = FakeCatalog(
         {
@@ -121,7 +123,16 @@ def test_dependencies_of_a_guess_are_asked_for_before_the_search_gets_there(cons
 
 
 def test_no_more_requests_than_the_limit_are_under_way() -> None:
-    catalog = FakeCatalog(WIDE, before=lambda _: time.sleep(0.005))
+    two_at_once = threading.Event()
+
+    def wait_for_another(_: str) -> None:
+        if catalog.most_at_once > 1:
+            two_at_once.set()
+        # Nothing else is asked before the first answer, so it waits for nobody.
+        if len(catalog.listed) > 1:
+            assert two_at_once.wait(SECONDS)
+
+    catalog = FakeCatalog(WIDE, before=wait_for_another)
 
     solve(catalog, root("app"), limits=Limits(parallel=2))
 
