@@ -281,7 +281,7 @@ def test_no_edit_of_a_real_text_is_read_otherwise_than_by_a_parser(
 
 def test_a_plain_file_is_read_without_importing_a_parser() -> None:
     script = (
-        "import sys; from render.documents import file_rules, parse_documents; from render.limits import Limits; "
+        "import sys; from render.yaml.documents import file_rules, parse_documents; from render.limits import Limits; "
         "parse_documents(b'a: b', file_rules(Limits())); print('yaml' in sys.modules); "
         "parse_documents(b'a: [b]', file_rules(Limits())); print('yaml' in sys.modules)"
     )
