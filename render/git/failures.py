@@ -13,6 +13,7 @@ _UNKNOWN = re.compile(r"Authentication failed for|could not read (?:Username|Pas
 _ELSEWHERE = re.compile(
     r"The requested URL returned error: 30[1-8]|unable to update url base from redirection"
 )
+_LACKING = re.compile(r"from promisor remote|lazy fetching disabled")
 _PREFIX = re.compile(r"^(?:fatal|error|remote|warning): ")
 # A server's own git hints, too.
 _HINT = re.compile(r"\s*(?:remote:\s*)?hint:")
@@ -104,10 +105,23 @@ class SentElsewhere(GitFailed):
         )
 
 
+class LacksObjects(GitFailed):
+    """A partial clone without objects that are needed; they are never fetched on the way."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            where,
+            "it is a partial clone, and lacks objects that are needed",
+            next="fetch them with `git fetch --refetch --no-filter`",
+        )
+
+
 def describe_failure(where: str, errors: str) -> GitFailed:
     """Return the error that git's own words mean."""
     if "not a git repository" in errors:
         return NotARepository(where)
+    if _LACKING.search(errors):
+        return LacksObjects(where)
     if foreign := _FOREIGN.search(errors):
         return ForeignRepository(where, foreign[1])
     if taken := _TAKEN.search(errors):

@@ -70,7 +70,8 @@ def write_tree(repository: Repository, parent: str | None, entries: Entries) -> 
         files = [f"{entry.mode},{entry.blob},{path}" for path, entry in sorted(entries.items())]
         command = ("update-index", "--add", *[word for file in files for word in ("--cacheinfo", file)])
         repository.run(*command, options=_OWN_INDEX, environment=environment)
-        return _id(repository.run("write-tree", options=_OWN_INDEX, environment=environment))
+        # All but our own blobs come from the parent's tree. A partial clone may lack some of them.
+        return _id(repository.run("write-tree", "--missing-ok", options=_OWN_INDEX, environment=environment))
 
 
 def put_into_index(

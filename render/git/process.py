@@ -20,7 +20,7 @@ _KEPT = {
     *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
     *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
 }
-_SET = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_ALLOW_PROTOCOL": "https:ssh:file"}
+_SET = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 # How long a git that was asked to stop may clean up behind itself; less where the whole call is being ended, so that
 # there is time to wait for it twice.
 _PATIENCE, _LITTLE_PATIENCE = 2.0, 0.4 * LAST_SECONDS

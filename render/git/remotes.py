@@ -12,7 +12,11 @@ from render.git.revisions import resolve_commit
 _HEADS = "refs/heads/"
 # A fetch must not start a clean-up of the user's repository.
 _QUIET_FETCH = ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
-_FETCH = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap=")
+# In a partial clone the fetched commits are complete all the same: nothing is fetched when they are read.
+_FETCH = (
+    *("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap="),
+    "--no-filter",
+)
 _PUSH = ("push", "--porcelain", "--no-follow-tags", "--no-recurse-submodules")
 _REMOTE_URL = re.compile(r"remote\.(.+)\.url", re.DOTALL)
 _REJECTED = re.compile(r"^!\t[^\t]*\t(.*)$", re.MULTILINE)
@@ -105,7 +109,7 @@ def fetch_tip(
         tip = list_refs(repository, remote.name, ref).get(ref)
         if tip is None or resolve_commit(repository, tip):
             return tip
-        answer = repository.ask(*command, options=_QUIET_FETCH, expected=(0, 1, 128))
+        answer = repository.ask(*command, options=_QUIET_FETCH, expected=(0, 1, 128), network=True)
         errors = answer.errors
         if resolve_commit(repository, tip):
             if answer.status:
@@ -118,7 +122,7 @@ def fetch_tip(
 def push_commit(repository: Repository, remote: Remote, commit: str, *, hooks: bool = False) -> PushAnswer:
     """Push a commit to a branch without force, which is the server's own compare-and-swap."""
     refspec = f"{commit}:{_HEADS}{remote.branch}"
-    answer = repository.ask(*_PUSH, "--", remote.name, refspec, hooks=hooks)
+    answer = repository.ask(*_PUSH, "--", remote.name, refspec, hooks=hooks, network=True)
     output = answer.output.decode(errors="replace")
     if answer.status == 0:
         moved = _MOVED.search(output)
@@ -138,15 +142,13 @@ def list_refs(
     repository: Repository, remote: str, *refs: str, environment: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """Return the refs of a remote and the commits that they are at; of those that end like given ones, or of all."""
-    output = repository.run("ls-remote", "--", remote, *refs, environment=environment).decode(
-        errors="replace"
-    )
-    pairs = [line.partition("\t") for line in output.splitlines()]
+    output = repository.run("ls-remote", "--", remote, *refs, environment=environment, network=True)
+    pairs = [line.partition("\t") for line in output.decode(errors="replace").splitlines()]
     return {ref: commit for commit, tab, ref in pairs if tab}
 
 
 def find_default_branch(repository: Repository, remote: str) -> str | None:
     """Return the branch that a remote's HEAD is on."""
-    output = repository.run("ls-remote", "--symref", "--", remote, "HEAD").decode(errors="replace")
-    found = re.search(rf"^ref: {_HEADS}(\S+)\tHEAD$", output, re.MULTILINE)
+    output = repository.run("ls-remote", "--symref", "--", remote, "HEAD", network=True)
+    found = re.search(rf"^ref: {_HEADS}(\S+)\tHEAD$", output.decode(errors="replace"), re.MULTILINE)
     return found[1] if found else None

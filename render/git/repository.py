@@ -18,8 +18,11 @@ from render.texts import hides_something
 _HOOKS_OFF = ("-c", f"core.hooksPath={os.devnull}")
 # The other program that a repository's configuration could make these commands run; and no path is a pattern.
 _ALWAYS = ("-c", "core.fsmonitor=false", "--literal-pathspecs")
-# What a partial clone lacks, git would fetch with programs that the repository names; an older git knows the second alone.
-_NO_FETCH = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
+# The protocols of commands that talk to a server. `ext` and the like run programs.
+_NETWORK = {"GIT_ALLOW_PROTOCOL": "https:ssh:file"}
+# In a partial clone any other command could fetch missing objects, with a program that the repository's configuration
+# names. Git below v2.44 knows only the second variable, which allows no protocol at all.
+_NO_NETWORK = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
 _DEFAULTS = Limits()
 
 
@@ -37,8 +40,6 @@ class Repository:
     hidden: tuple[str, ...] = field(default=(), repr=False)
     # Of everything that is done here together; every single command has its own time besides.
     deadline: Deadline | None = None
-    # Whether it is read as it is here, since nobody knows whose it is.
-    offline: bool = False
 
     def run(
         self,
@@ -46,9 +47,12 @@ class Repository:
         data: bytes | None = None,
         options: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
+        network: bool = False,
     ) -> bytes:
         """Run a command that has to succeed, and return its output."""
-        return self.ask(*command, data=data, options=options, environment=environment, expected=(0,)).output
+        return self.ask(
+            *command, data=data, options=options, environment=environment, expected=(0,), network=network
+        ).output
 
     def ask(
         self,
@@ -58,8 +62,9 @@ class Repository:
         environment: Mapping[str, str] | None = None,
         expected: Sequence[int] = (0, 1),
         hooks: bool = False,
+        network: bool = False,
     ) -> Answer:
-        """Run a command that may end in more than one way."""
+        """Run a command that may end in more than one way; only with `network` it may talk to a server."""
         git = shutil.which("git")
         if git is None:
             raise GitMissing(self.where)
@@ -69,7 +74,11 @@ class Repository:
                 [git, *always, *self.options, *options, "-C", str(self.root), *command],
                 seconds=self._seconds(),
                 data=data,
-                environment={**self.secrets, **(_NO_FETCH if self.offline else {}), **(environment or {})},
+                environment={
+                    **self.secrets,
+                    **(_NETWORK if network else _NO_NETWORK),
+                    **(environment or {}),
+                },
             )
         except GitTooSlow:
             raise self._out_of_time() from None

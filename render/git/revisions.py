@@ -28,10 +28,9 @@ class UnknownRevision(InvalidInput):
 
 
 class FileEntry(NamedTuple):
-    """A file in a commit: the object with its bytes, how many those are, and its mode."""
+    """A file in a commit: the object with its bytes, and its mode."""
 
     blob: str
-    size: int
     mode: str
 
 
@@ -46,8 +45,7 @@ def has_at_head(folder: Path, name: str, *, limits: Limits = _DEFAULTS) -> bool:
     """Tell whether the current commit holds a file in this folder; outside of a repository none does."""
     if not _in_repository(folder):
         return False
-    # It may have come to the plugin with files that somebody uploaded.
-    here = Repository(folder, limits, offline=True)
+    here = Repository(folder, limits)
     commit = find_commit(here, "HEAD")
     return commit is not None and _is_name(name) and find_file(here, commit, name) is not None
 
@@ -85,9 +83,10 @@ def read_file(repository: Repository, commit: str, path: str) -> bytes | None:
     found = find_file(repository, commit, path)
     if found is None:
         return None
-    if found.size > repository.limits.lock_bytes:
+    size = int(repository.run("cat-file", "-s", found.blob))
+    if size > repository.limits.lock_bytes:
         what = f"{path} of {repository.where} is too large"
-        raise LimitExceeded(what, "lock_bytes", repository.limits, found=f"{found.size:,} bytes")
+        raise LimitExceeded(what, "lock_bytes", repository.limits, found=f"{size:,} bytes")
     return repository.run("cat-file", "blob", found.blob)
 
 
@@ -99,11 +98,12 @@ def find_file(repository: Repository, commit: str, path: str) -> FileEntry | Non
 def find_files(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, FileEntry]:
     """Return where a commit has plain files, of those paths or right below the folders among them."""
     found: dict[str, FileEntry] = {}
-    for line in repository.run("ls-tree", "-l", "-z", commit, "--", *paths).split(b"\0")[:-1]:
+    # Without sizes: those of objects that a partial clone lacks are unknown.
+    for line in repository.run("ls-tree", "-z", commit, "--", *paths).split(b"\0")[:-1]:
         facts, _, path = line.partition(b"\t")
-        mode, _, blob, size = facts.decode().split()
+        mode, _, blob = facts.decode().split()
         if mode in _PLAIN_FILES:
-            found[os.fsdecode(path)] = FileEntry(blob, int(size), mode)
+            found[os.fsdecode(path)] = FileEntry(blob, mode)
     return found
 
 

@@ -695,14 +695,18 @@ def test_what_a_hook_or_a_shell_sets_does_not_lead_elsewhere(
     assert not (tmp_path / "trace").exists()
 
 
-def test_git_is_told_not_to_ask_anybody(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_asks_no_questions_and_talks_to_no_server(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GIT_TERMINAL_PROMPT", "1")
-    script = f'echo "$GIT_TERMINAL_PROMPT $GIT_ALLOW_PROTOCOL $LC_ALL" >> {tmp_path}/seen'
+    script = (
+        f'echo "$GIT_TERMINAL_PROMPT <$GIT_ALLOW_PROTOCOL> $GIT_NO_LAZY_FETCH $LC_ALL" >> {tmp_path}/seen'
+    )
     monkeypatch.setenv("PATH", git_in_between(tmp_path / "bin", script))
 
     run(["commit", str(root / "shop")])
 
-    assert set((tmp_path / "seen").read_text().splitlines()[-10:]) == {"0 https:ssh:file C"}
+    assert set((tmp_path / "seen").read_text().splitlines()[-10:]) == {"0 <> 1 C"}
 
 
 # Locking and committing in one go

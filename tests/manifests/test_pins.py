@@ -172,7 +172,7 @@ def test_a_rewrite_with_the_prefix_of_a_pin_is_refused(place: str) -> None:
         f"{place} rewrites {ACME}/base:v1.2.0 to mirror.example/base:v1.2.0, "
         f"its pin rewrites it to mirror.example/base@{base.digest}",
     )
-    assert "in front of the tag, or remove it" in str(error.value)
+    assert "before the tag, or remove the rewrite" in str(error.value)
     assert "by its digest" in str(error.value)
 
 

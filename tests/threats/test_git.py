@@ -7,6 +7,7 @@ means for the plugin is in tests/argocd/test_lock_policies.py and tests/test_pol
 import os
 import random
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from rig.git.repositories import (
     THREE,
     TWO,
     check_integrity,
+    clone,
     fill,
     folder_for_everybody,
     git,
@@ -44,6 +46,7 @@ from rig.git.repositories import (
     small_disk,
     status,
     text_at,
+    write_program,
 )
 from rig.registry.http_server import Certificate, RecordingServer
 
@@ -162,6 +165,95 @@ def test_no_hook_and_no_other_program_of_the_repository_is_run(tmp_path: Path) -
     # They are there all the same: git itself runs some of them.
     git(root, "status")
     assert canary.exists()
+
+
+# How the configuration of a repository can name a program that git runs to fetch an object. Every one of them makes a
+# remote the promisor of missing objects, and {program} would touch the canary.
+_PROMISORS = {
+    "core.sshCommand": {"remote.far.url": "ssh://far.example/repository", "core.sshCommand": "{program}"},
+    "remote.uploadpack": {"remote.far.url": "file://{root}", "remote.far.uploadpack": "{program}"},
+    "remote.vcs": {"remote.far.url": "far", "remote.far.vcs": "ext", "protocol.ext.allow": "always"},
+    "url ext::": {"remote.far.url": "ext::{program}", "protocol.ext.allow": "always"},
+    "core.gitProxy": {"remote.far.url": "git://far.example/x", "core.gitProxy": "{program}"},
+    "url.insteadOf": {
+        "remote.far.url": "https://far.example/x",
+        "url.ext::{program} .insteadOf": "https://far.example/",
+        "protocol.ext.allow": "always",
+    },
+}
+
+
+@pytest.fixture
+def promised(root: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A repository without the committed lock, whose configuration names a program that would fetch it."""
+    program = tmp_path / "program"
+    write_program(program, f"#!/bin/sh\ntouch {tmp_path}/canary\n")
+    settings = {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "far",
+        "remote.far.promisor": "true",
+    }
+    named = getattr(request, "param", "core.sshCommand")
+    for key, value in {**settings, **_PROMISORS[named]}.items():
+        git(root, "config", key.format(program=program), value.format(program=program, root=root))
+    blob = git(root, "rev-parse", f"HEAD:{SHOP}")
+    (root / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    return root
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["diff"],
+        ["diff", "HEAD", "HEAD"],
+        ["commit", "--dry-run"],
+        ["commit"],
+        ["commit", "--branch", "b"],
+        ["lock", "--offline", "--commit", "--dry-run"],
+        ["lock", "--offline"],
+        ["check"],
+    ],
+    ids=" ".join,
+)
+def test_no_command_fetches_missing_objects(promised: Path, tmp_path: Path, command: list[str]) -> None:
+    if command[0] == "lock":
+        # Without a lock, `lock` looks at the last commit.
+        (promised / SHOP).unlink()
+
+    done = xplock(*command, folder=promised / "shop")
+
+    assert not (tmp_path / "canary").exists()
+    assert "Traceback" not in done.errors
+
+
+@pytest.mark.parametrize("promised", _PROMISORS, indirect=True)
+def test_no_program_of_a_promisor_remote_is_run(promised: Path, tmp_path: Path) -> None:
+    done = xplock("diff", folder=promised / "shop")
+
+    assert not (tmp_path / "canary").exists()
+    assert (done.code, done.output) == (1, "")
+
+
+def test_the_error_about_a_partial_clone_has_a_command_that_completes_it(tmp_path: Path) -> None:
+    server, _ = shared_shop(tmp_path)
+    git(server, "config", "uploadpack.allowFilter", "true")
+    partial = clone(server, tmp_path / "partial", "--filter=blob:none", "--no-checkout")
+    project(partial, TWO)
+
+    lacking = xplock("diff", folder=partial / "shop")
+    git(partial, *advised_git(lacking.errors))
+    complete = xplock("diff", folder=partial / "shop")
+
+    assert lacking.code == 1
+    assert "it is a partial clone, and lacks objects that are needed" in lacking.errors
+    assert (complete.code, "v1.0.0" in complete.output) == (0, True)
+
+
+def advised_git(errors: str) -> list[str]:
+    """Return the arguments of the git command that an error advises."""
+    found = re.search(r"next: .*?`git ([^`]*)`", errors)
+    assert found, errors
+    return shlex.split(found[1])
 
 
 # G3: the user's work

@@ -270,7 +270,8 @@ def rival(server: Path, folder: Path, path: str, text: str = "$(date +%N)") -> s
     """Return a script that pushes a change of a file to the server, as somebody else would."""
     git(folder.parent, "clone", "--quiet", str(server), str(folder))
     name_somebody(folder)
-    run = f"{REAL_GIT} -C {folder}"
+    # Run in between ours, it must not inherit that commands talk to no server.
+    run = f"env -u GIT_ALLOW_PROTOCOL {REAL_GIT} -C {folder}"
     return (
         f'{run} pull --quiet --ff-only && mkdir -p {(folder / path).parent} && echo "{text}" >> {folder / path} && '
         f"{run} add --all && {run} commit --quiet -m rival && {run} push --quiet"
