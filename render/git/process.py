@@ -11,7 +11,7 @@ os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
 from git.cmd import Git
 from git.exc import GitError
 
-from render.system.alarm import LAST_SECONDS
+from render.system.alarm import LAST_SECONDS, hold_ending
 
 # Whatever else a hook or a shell set would point git at another repository or index. What stays is how somebody
 # reaches a server, where their own configuration is, and who they are.
@@ -48,21 +48,10 @@ def execute(
     """Run git with text on stdin; secrets are for the environment, which nobody else sees."""
     given = {**_SET, **environment}
     stdin = subprocess.DEVNULL if data is None else subprocess.PIPE
+    process = None
     try:
-        process = Git().execute([*_clean(given), *command], env=given, istream=stdin, as_process=True)
-    except (OSError, GitError) as error:
-        raise NotStarted(getattr(error, "strerror", None) or "a program is missing") from None
-    return _wait(process, data, seconds)
-
-
-def _clean(given: Mapping[str, str]) -> list[str]:
-    # GitPython hands on the whole environment; only a program in between can take something away.
-    dropped = [name for name in os.environ if name.startswith("GIT_") and name not in _KEPT | given.keys()]
-    return ["env", *[option for name in sorted(dropped) for option in ("-u", name)]]
-
-
-def _wait(process: Git.AutoInterrupt, data: bytes | None, seconds: float) -> Answer:
-    try:
+        with hold_ending():
+            process = _start([*_clean(given), *command], given, stdin)
         output, errors = process.communicate(data, timeout=seconds)
     except subprocess.TimeoutExpired:
         _stop(process, _PATIENCE)
@@ -73,8 +62,23 @@ def _wait(process: Git.AutoInterrupt, data: bytes | None, seconds: float) -> Ans
     return Answer(process.returncode, output, errors.decode(errors="replace"))
 
 
-def _stop(process: Git.AutoInterrupt, seconds: float) -> None:
-    """End a git: asked to, it removes its lock files; what it has started ends when nobody listens any more."""
+def _start(command: Sequence[str], environment: Mapping[str, str], stdin: int) -> Git.AutoInterrupt:
+    try:
+        return Git().execute(command, env=environment, istream=stdin, as_process=True)
+    except (OSError, GitError) as error:
+        raise NotStarted(getattr(error, "strerror", None) or "a program is missing") from None
+
+
+def _clean(given: Mapping[str, str]) -> list[str]:
+    # GitPython hands on the whole environment; only a program in between can take something away.
+    dropped = [name for name in os.environ if name.startswith("GIT_") and name not in _KEPT | given.keys()]
+    return ["env", *[option for name in sorted(dropped) for option in ("-u", name)]]
+
+
+def _stop(process: Git.AutoInterrupt | None, seconds: float) -> None:
+    """End a git that was started: asked to, it removes its lock files; its children end when their pipes are closed."""
+    if process is None:
+        return
     for stop in (process.terminate, process.kill):
         stop()
         try:

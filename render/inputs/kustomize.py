@@ -1,19 +1,13 @@
 """kustomize as a program: a fixed command, an empty environment, bounded time and output."""
 
-import os
 import re
-import selectors
 import shutil
-import subprocess  # a fixed argument list, see _start
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
 
 from render.errors import InvalidInput, RenderError
 from render.limits import LimitExceeded, Limits, setting
-from render.system.programs import kill_group
+from render.system.programs import Finished, NotStarted, Program, TooMuchOutput, TooSlow, find_program
 from render.system.scratch import hide_scratch_folders, scratch_folder
 from render.texts import redact, visible
 
@@ -21,7 +15,6 @@ _TOOLS = (("kustomize", "build"), ("kubectl", "kustomize"))
 _OPTIONS = ("--load-restrictor=LoadRestrictionsRootOnly", ".")
 # What slips through our reading of the kustomizations ends at a proxy that is not there.
 _NOWHERE = "http://127.0.0.1:1"
-_BLOCK = 1 << 16
 _STDERR_BYTES = 1 << 14
 # The time and the process in front of each line would make every failure a text of its own.
 _LOG_PREFIX = re.compile(r"^[A-Z]\d{4} [\d:.]+ +\d+ \S+\] ", re.MULTILINE)
@@ -56,49 +49,45 @@ class KustomizeSlow(RenderError):
 def build_kustomization(folder: Path, limits: Limits, environ: Mapping[str, str]) -> bytes:
     """Return the YAML that a folder's kustomization makes; what it reads has to be checked before."""
     command = _find_command(folder, environ)
-    with scratch_folder("a home for kustomize") as home, _start(command, folder, home) as process:
-        try:
-            output = _Output(process, folder, limits).read()
-        except BaseException:
-            kill_group(process)
-            raise
-    if process.returncode != 0:
+    with scratch_folder("a home for kustomize") as home:
+        done = _run(command, folder, home, limits)
+    if done.status != 0:
         raise KustomizeFailed(
             f"the kustomization in {folder} does not build",
-            why=_shown_lines(output.stderr, folder, home)
-            or f"exit code {process.returncode}, without a word",
+            why=_shown_lines(done.errors, folder, home) or f"exit code {done.status}, no error output",
             next=f"make this work: {' '.join([Path(command[0]).name, command[1], str(folder)])}",
         )
-    return output.stdout
+    return done.output
 
 
 def _find_command(folder: Path, environ: Mapping[str, str]) -> list[str]:
-    # A relative entry, or an empty one, would find programs in the repository we happen to stand in.
-    absolute = [entry for entry in environ.get("PATH", "").split(os.pathsep) if Path(entry).is_absolute()]
     for tool, verb in _TOOLS:
-        program = shutil.which(tool, path=os.pathsep.join(absolute))
+        program = find_program(tool, environ)
         if program:
             return [program, verb, *_OPTIONS]
     raise KustomizeMissing(folder)
 
 
-def _start(command: Sequence[str], folder: Path, home: Path) -> subprocess.Popen[bytes]:
+def _run(command: Sequence[str], folder: Path, home: Path, limits: Limits) -> Finished:
+    program = Program(
+        command,
+        _environment(Path(command[0]).parent, home),
+        limits.kustomize_seconds,
+        limits.kustomize_bytes,
+        error_bytes=_STDERR_BYTES,
+        folder=folder,
+    )
     try:
-        return subprocess.Popen(  # noqa: S603 - a list, no shell, and no argument from outside
-            command,
-            bufsize=0,
-            cwd=folder,
-            env=_environment(Path(command[0]).parent, home),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            # A group of its own, so that its children can be ended with it.
-            start_new_session=True,
-        )
-    except OSError as error:
+        return program.run()
+    except NotStarted as error:
         raise RenderError(
-            f"{command[0]} cannot be started", why=(error.strerror or "").lower(), next="install it again"
+            f"{command[0]} cannot be started", why=str(error), next="install it again"
         ) from None
+    except TooSlow:
+        raise KustomizeSlow(folder, limits) from None
+    except TooMuchOutput:
+        what = f"the kustomization in {folder} makes too much"
+        raise LimitExceeded(what, "kustomize_bytes", limits) from None
 
 
 def _environment(tools: Path, home: Path) -> dict[str, str]:
@@ -107,51 +96,6 @@ def _environment(tools: Path, home: Path) -> dict[str, str]:
     homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "TMPDIR")
     proxies = ("HTTP_PROXY", "HTTPS_PROXY")
     return {"PATH": path, **dict.fromkeys(homes, str(home)), **dict.fromkeys(proxies, _NOWHERE)}
-
-
-@dataclass(slots=True)
-class _Output:
-    """What a process says, read as it comes and never more than is allowed."""
-
-    process: subprocess.Popen[bytes]
-    folder: Path
-    limits: Limits
-    stdout: bytes = b""
-    stderr: bytes = b""
-
-    def read(self) -> "_Output":
-        """Read to the end of both streams and wait for the process."""
-        deadline = time.monotonic() + self.limits.kustomize_seconds
-        stdout, stderr = bytearray(), bytearray()
-        with selectors.DefaultSelector() as selector:
-            selector.register(cast(IO[bytes], self.process.stdout), selectors.EVENT_READ, stdout)
-            selector.register(cast(IO[bytes], self.process.stderr), selectors.EVENT_READ, stderr)
-            while selector.get_map():
-                self._take(selector, deadline)
-                # Of what goes wrong the beginning is enough; the rest is read, so that nobody waits for us.
-                del stderr[_STDERR_BYTES:]
-                if len(stdout) > self.limits.kustomize_bytes:
-                    what = f"the kustomization in {self.folder} makes too much"
-                    raise LimitExceeded(what, "kustomize_bytes", self.limits)
-        self._wait(deadline)
-        self.stdout, self.stderr = bytes(stdout), bytes(stderr)
-        return self
-
-    def _take(self, selector: selectors.BaseSelector, deadline: float) -> None:
-        ready = selector.select(max(0.0, deadline - time.monotonic()))
-        if not ready or time.monotonic() > deadline:
-            raise KustomizeSlow(self.folder, self.limits)
-        for key, _ in ready:
-            block = os.read(key.fd, _BLOCK)
-            key.data.extend(block)
-            if not block:
-                selector.unregister(key.fileobj)
-
-    def _wait(self, deadline: float) -> None:
-        try:
-            self.process.wait(max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            raise KustomizeSlow(self.folder, self.limits) from None
 
 
 def _shown_lines(stderr: bytes, folder: Path, home: Path) -> list[str]:

@@ -1,27 +1,27 @@
-"""A call that ends itself: in time, or when it is told to, with one line that says so."""
+"""A call that ends itself: when its time is up or it is asked to stop, with an error that says so."""
 
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from render.errors import RenderError
-from render.lean import TYPE_CHECKING, NoReturn, TypeAlias, TypeVar
+from render.lean import NoReturn, TypeAlias, TypeVar
 from render.system.scratch import remove_scratch_folders
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 T = TypeVar("T")
 Report: TypeAlias = Callable[[RenderError], None]
 
-# How long a call may take to tidy up: whoever is asked to stop is gone within two seconds.
+# How long a call may take to clean up, so that it is gone within two seconds after it was asked to stop.
 LAST_SECONDS = 1.5
-# A program that is being started is waited for by moments, and by so many of them.
-_MOMENT, _MOMENTS = 0.02, 20
 
-# What the call was ended with, while that had to wait for such a program.
-_put_off: list[RenderError] = []
+
+class _Hold:
+    """Whether the end of the call has to wait, and the error to end it with afterwards."""
+
+    active = False
+    error: RenderError | None = None
 
 
 class OutOfTime(RenderError):
@@ -50,8 +50,28 @@ class Ending(BaseException):
         self.error = error
 
 
+@contextmanager
+def hold_ending() -> Iterator[None]:
+    """Let the end of the call wait for this block, such as the start of a program: only then it can be ended, too."""
+    from threading import current_thread, main_thread
+
+    # Signals are handled in the main thread, so no other one is ever interrupted.
+    if current_thread() is not main_thread():
+        yield
+        return
+    _Hold.active = True
+    try:
+        yield
+    finally:
+        _Hold.active = False
+        error, _Hold.error = _Hold.error, None
+        if error is not None:
+            # In place of any error of the block, which the signal may have caused.
+            raise Ending(error) from None
+
+
 def run_in_time(act: Callable[[], T], seconds: float, report: Report) -> T:
-    """Do something, and have it ended from inside while there is still somebody to tell why."""
+    """Call a function, and end it from inside while the reason can still be reported."""
     try:
         _set_alarm(seconds, report)
         result = _run(act)
@@ -67,47 +87,33 @@ def _run(act: Callable[[], T]) -> T:
     try:
         return act()
     except Exception:
-        # Whoever has an error to tell is not ended by another one.
+        # An error on its way out is not replaced by another one.
         _stop_alarm()
-        if _put_off:
-            # What has failed since then failed because of that.
-            raise Ending(_put_off[0]) from None
         raise
 
 
 def _set_alarm(seconds: float, report: Report) -> None:
-    signal.signal(signal.SIGALRM, lambda _, frame: _end(OutOfTime(seconds), report, frame))
-    signal.signal(signal.SIGTERM, lambda _, frame: _end(Stopped(), report, frame))
+    _Hold.error = None
+    signal.signal(signal.SIGALRM, lambda *_: _end(OutOfTime(seconds), report))
+    signal.signal(signal.SIGTERM, lambda *_: _end(Stopped(), report))
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _stop_alarm() -> None:
-    """Let the call end as it likes."""
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _end(error: RenderError, report: Report, frame: "FrameType | None", moments: int = _MOMENTS) -> None:
-    """End the call in order, or a little later without any."""
-    # Not SIG_IGN: a program that is being started would ignore it as well, and for good.
+def _end(error: RenderError, report: Report) -> None:
+    """End the call in order; if that takes too long, leave at once."""
+    # Not SIG_IGN: a program that is being started would ignore the signal as well, and for good.
     signal.signal(signal.SIGTERM, lambda *_: None)
-    if moments and _starts_a_program(frame):
-        _put_off.append(error)
-        signal.signal(signal.SIGALRM, lambda _, later: _end(error, report, later, moments - 1))
-        signal.setitimer(signal.ITIMER_REAL, _MOMENT)
-        return
     signal.signal(signal.SIGALRM, lambda *_: _leave(error, report))
     signal.setitimer(signal.ITIMER_REAL, LAST_SECONDS)
-    raise Ending(error)
-
-
-def _starts_a_program(frame: "FrameType | None") -> bool:
-    """Tell whether a program is being started, here or in a library: nobody would know of it yet to end it."""
-    module = sys.modules.get("subprocess")
-    start = module.Popen.__init__.__code__ if module else None
-    while frame is not None and frame.f_code is not start:
-        frame = frame.f_back
-    return frame is not None
+    if _Hold.active:
+        _Hold.error = error
+    else:
+        raise Ending(error)
 
 
 def _leave(error: RenderError, report: Report) -> NoReturn:

@@ -7,19 +7,9 @@ from pathlib import Path
 SECONDS = 60
 
 BEGIN = """\
-import os, signal, subprocess, sys, time
-from render.system.alarm import Ending, run_in_time
+import os, signal, sys, time
+from render.system.alarm import Ending, hold_ending, run_in_time
 from render.errors import RenderError
-
-started = []
-
-def before_each_start(act):
-    start = subprocess.Popen._execute_child
-    def execute(self, *rest):
-        act()
-        start(self, *rest)
-        started.append(self)
-    subprocess.Popen._execute_child = execute
 
 def run(act):
     try:
@@ -36,29 +26,98 @@ def call(script: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_program_that_is_being_started_at_that_moment_can_still_be_asked_to_stop() -> None:
+def test_the_end_waits_for_a_block_that_holds_it() -> None:
     done = call("""
-before_each_start(lambda: os.kill(os.getpid(), signal.SIGTERM))
 def act():
-    subprocess.Popen(["sh", "-c", "kill -TERM $$; echo deaf"], stdout=subprocess.PIPE)
-    time.sleep(600)
+    with hold_ending():
+        os.kill(os.getpid(), signal.SIGTERM)
+        print("held")
+    print("not reached")
 run(act)
-print(started[0].communicate()[0], started[0].returncode)
 """)
 
-    assert done.stdout == "stopped before the manifests were ready\nb'' -15\n"
+    assert done.stdout == "held\nstopped before the manifests were ready\n"
 
 
-def test_what_fails_while_the_end_is_put_off_is_not_the_reason() -> None:
+def test_an_error_in_such_a_block_is_not_the_reason() -> None:
     done = call("""
-before_each_start(lambda: (os.kill(os.getpid(), signal.SIGTERM), 1 / 0))
-run(lambda: subprocess.Popen(["true"]))
+def act():
+    with hold_ending():
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise RenderError("it failed")
+run(act)
 """)
 
     assert done.stdout == "stopped before the manifests were ready\n"
 
 
-def test_what_fails_before_is_told_and_ended_by_nobody() -> None:
+def test_the_end_is_held_once() -> None:
+    done = call("""
+def act():
+    try:
+        with hold_ending():
+            os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        with hold_ending():
+            print("clean up")
+        print("cleaned up")
+run(act)
+""")
+
+    assert done.stdout == "clean up\ncleaned up\nstopped before the manifests were ready\n"
+
+
+def test_another_thread_holds_nothing() -> None:
+    done = call("""
+import threading
+inside, go_on = threading.Event(), threading.Event()
+def hold():
+    with hold_ending():
+        inside.set()
+        go_on.wait()
+def act():
+    threading.Thread(target=hold).start()
+    inside.wait()
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        print("not reached")
+    finally:
+        go_on.set()
+run(act)
+""")
+
+    assert done.stdout == "stopped before the manifests were ready\n"
+
+
+def test_a_call_that_ended_in_order_leaves_nothing_for_the_next_one() -> None:
+    done = call("""
+def act():
+    with hold_ending():
+        os.kill(os.getpid(), signal.SIGTERM)
+def again():
+    with hold_ending():
+        pass
+    print("again")
+run(act)
+run(again)
+""")
+
+    assert done.stdout == "stopped before the manifests were ready\nagain\n"
+
+
+def test_a_block_that_never_ends_does_not_keep_the_call_alive() -> None:
+    done = call("""
+def act():
+    with hold_ending():
+        os.kill(os.getpid(), signal.SIGALRM)
+        time.sleep(600)
+run_in_time(act, 600, lambda error: print(error.what, flush=True))
+""")
+
+    assert (done.returncode, done.stdout) == (1, "no manifests after 600 seconds\n")
+
+
+def test_an_error_is_raised_as_it_is_and_the_alarm_is_off() -> None:
     done = call("""
 def act():
     raise RenderError("it failed")
@@ -69,16 +128,7 @@ print(signal.getitimer(signal.ITIMER_REAL)[0], signal.getsignal(signal.SIGTERM).
     assert done.stdout == "it failed\n0.0 SIG_DFL\n"
 
 
-def test_a_program_that_cannot_be_started_does_not_keep_a_call_alive() -> None:
-    done = call("""
-before_each_start(lambda: (os.kill(os.getpid(), signal.SIGALRM), time.sleep(600)))
-run(lambda: subprocess.Popen(["true"]))
-""")
-
-    assert done.stdout == "no manifests after 600 seconds\n"
-
-
-def test_who_cannot_even_be_told_so_is_ended_all_the_same(tmp_path: Path) -> None:
+def test_a_call_that_goes_on_after_its_end_is_killed(tmp_path: Path) -> None:
     done = call(f"""
 from render.system.scratch import scratch_folder
 os.environ["TMPDIR"] = {str(tmp_path)!r}
