@@ -5,7 +5,7 @@ from typing import Any
 from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
 
 
-def fill_template(name: str, *, loader: BaseLoader | None = None, **values: Any) -> str:
+def fill_template(name: str, loader: BaseLoader | None = None, /, **values: Any) -> str:
     """Fill one of the templates that come with xplock, or one of another loader."""
     return _environment(loader or PackageLoader("render.views")).get_template(name).render(**values)
 

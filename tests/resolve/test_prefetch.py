@@ -170,3 +170,24 @@ def test_what_nobody_waits_for_any_more_is_let_go() -> None:
     fetcher.expect(Edge(named("app"), Request(), None))
 
     assert catalog.listed == []
+
+
+def test_what_lies_deeper_is_asked_for_before_what_lies_beside() -> None:
+    catalog = FakeCatalog(
+        {
+            "app v1.0.0": {"a": "v1.0.0", "b": "v1.0.0", "c": "v1.0.0"},
+            "a v1.0.0": {"deep": "v1.0.0"},
+            "b v1.0.0": {},
+            "c v1.0.0": {},
+            "deep v1.0.0": {"deeper": "v1.0.0"},
+            "deeper v1.0.0": {},
+        }
+    )
+    wanted = Wanted((root("app", "v1.0.0"),))
+
+    with Fetcher(catalog, Limits(parallel=1), edges, wanted) as fetcher:
+        fetcher.expect(Edge(named("app"), Request(tag="v1.0.0"), None, "here"))
+        last = fetcher.tags(named("app"))
+
+    assert last
+    assert catalog.fetched[:4] == ["app v1.0.0", "a v1.0.0", "deep v1.0.0", "deeper v1.0.0"]

@@ -27,7 +27,7 @@ def test_only_our_own_templates_are_found(name: str) -> None:
 def test_values_in_a_page_are_escaped(ending: str) -> None:
     page = DictLoader({f"page.{ending}.j2": '<p title="{{ text }}">{{ text }}</p>'})
 
-    text = fill_template(f"page.{ending}.j2", loader=page, text="\"><script>alert('x')</script>")
+    text = fill_template(f"page.{ending}.j2", page, text="\"><script>alert('x')</script>")
 
     assert text == (
         '<p title="&#34;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;">'
@@ -37,4 +37,4 @@ def test_values_in_a_page_are_escaped(ending: str) -> None:
 
 @pytest.mark.parametrize("name", ["note.txt.j2", "note.md.j2", "note.yaml.j2", "html.txt.j2"])
 def test_values_in_plain_text_stay_as_they_are(name: str) -> None:
-    assert fill_template(name, loader=DictLoader({name: "{{ text }}"}), text="a < b & c") == "a < b & c"
+    assert fill_template(name, DictLoader({name: "{{ text }}"}), text="a < b & c") == "a < b & c"

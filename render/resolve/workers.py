@@ -1,0 +1,67 @@
+"""Threads that answer the most urgent question first."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from heapq import heappop, heappush
+from itertools import count
+from threading import Lock
+from typing import Any, TypeVar
+
+Answer = TypeVar("Answer")
+
+# For what the search waits for right now.
+AT_ONCE = 1 << 30
+
+
+class Workers:
+    """A thread pool with priorities; of two questions with one urgency the earlier one is answered first."""
+
+    def __init__(self, threads: int, *, name: str) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self._waiting: list[tuple[int, int, Future[Any], Callable[[], Any]]] = []
+        self._order = count()
+        self._lock = Lock()
+
+    def submit(self, ask: Callable[[], Answer], urgency: int) -> "Future[Answer]":
+        """Queue a question; after `stop` its answer is cancelled."""
+        future: Future[Answer] = Future()
+        self._queue(future, ask, urgency)
+        return future
+
+    def hurry(self, future: "Future[Answer]", ask: Callable[[], Answer]) -> None:
+        """Answer a queued question next."""
+        if not future.running() and not future.done():
+            self._queue(future, ask, AT_ONCE)
+
+    def stop(self) -> None:
+        """Cancel what is queued and wait for what is under way."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        with self._lock:
+            cancelled, self._waiting = self._waiting, []
+        for _, _, future, _ in cancelled:
+            future.cancel()
+        self._pool.shutdown()
+
+    def _queue(self, future: "Future[Answer]", ask: Callable[[], Answer], urgency: int) -> None:
+        with self._lock:
+            heappush(self._waiting, (-urgency, next(self._order), future, ask))
+        try:
+            self._pool.submit(self._answer_next)
+        except RuntimeError:
+            # The search is over, and a guess has no use any more.
+            future.cancel()
+
+    def _answer_next(self) -> None:
+        with self._lock:
+            if not self._waiting:
+                return
+            _, _, future, ask = heappop(self._waiting)
+            # A question that was hurried is queued twice.
+            if future.running() or future.done() or not future.set_running_or_notify_cancel():
+                return
+        try:
+            answer = ask()
+        except BaseException as error:
+            future.set_exception(error)
+        else:
+            future.set_result(answer)
