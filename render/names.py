@@ -1,14 +1,31 @@
-"""Object and revision names, exactly as Crossplane derives them."""
+"""Names of objects and revisions: what Kubernetes accepts, and what Crossplane derives."""
 
+import re
 from functools import lru_cache
 
 from render.references import DOCKER_HUB, Digest, PartialSource, Source
+
+# Kubernetes: a package object has a name like a host name without dots, other objects may have dots.
+DNS_LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
+DNS_LABEL_MEANING = "a DNS label: at most 63 lower-case letters, digits and '-'"
+_PART = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+DNS_NAME = rf"(?!.{{254}}){_PART}(?:\.{_PART})*"
 
 _LONGEST_LABEL = 63
 _PACKAGE_PART = 50
 _HASH_PART = 12
 _DASHES = bytes.maketrans(b"./:", b"---")
 _DROPPED = bytes(set(range(256)) - set(b"abcdefghijklmnopqrstuvwxyz0123456789./:-"))
+
+
+def is_dns_label(text: str) -> bool:
+    """Return whether a text can name a package object, and any other one."""
+    return re.fullmatch(DNS_LABEL, text) is not None
+
+
+def is_dns_name(text: str) -> bool:
+    """Return whether a text can name an object of a kind that allows dots."""
+    return re.fullmatch(DNS_NAME, text) is not None
 
 
 def dns_label(text: str) -> str:

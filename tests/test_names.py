@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from render.names import dns_label, friendly_id, object_name, revision_name
+from render.names import dns_label, friendly_id, is_dns_label, is_dns_name, object_name, revision_name
 from render.references import Digest, PartialSource, Source
 
 DIGEST = Digest("sha256:ecc25c121431dfc7058754427f97c034ecde26d4aafa0da16d258090e0443904")
@@ -134,3 +134,30 @@ def test_a_revision_is_named_after_its_package_and_digest(package: str, start: s
 )
 def test_a_name_and_a_hash_share_one_label(name: str, hash_text: str, expected: str) -> None:
     assert friendly_id(name, hash_text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "name"),
+    [
+        ("a", True, True),
+        ("provider-aws", True, True),
+        ("0a", True, True),
+        ("a" * 63, True, True),
+        ("a" * 64, False, True),
+        ("a.b", False, True),
+        ("a" * 200 + "." + "b" * 52, False, True),
+        ("a" * 200 + "." + "b" * 53, False, False),
+        ("", False, False),
+        ("A", False, False),
+        ("-a", False, False),
+        ("a-", False, False),
+        ("a..b", False, False),
+        ("a.-b", False, False),
+        ("a\n", False, False),
+        ("é", False, False),
+    ],
+)
+def test_kubernetes_accepts_labels_for_packages_and_dots_elsewhere(
+    text: str, label: bool, name: bool
+) -> None:
+    assert (is_dns_label(text), is_dns_name(text)) == (label, name)

@@ -12,6 +12,7 @@ from render import __version__
 from render.errors import InvalidInput, RenderError
 from render.git.names import check_branch
 from render.git.temporary import check_url
+from render.names import is_dns_label
 from render.references import parse_reference
 from render.system.files import InvalidFile, read_plain, replace_file
 from render.views.templating import fill_template
@@ -24,7 +25,6 @@ _BRANCH = "main"
 # What these mean in XPLOCK_COMMIT_TO: another entry, and anything.
 _UNLISTABLE = re.compile(r"[,*#]")
 _SHARED = "is shared with others"
-_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 # Shells, CI servers and Kubernetes all have characters that they replace; a path that needs none of them is safe in each.
 _PART = re.compile(r"(?!-)[\w.@+=,~-]+(?: [\w.@+=,~-]+)*")
 # That of a CronJob, which is the shortest of those that jobs have.
@@ -96,7 +96,7 @@ class ScaffoldReport:
 
 def check_choices(choices: Choices) -> None:
     """Refuse what would not work, or would mean something else, in one of the files."""
-    if not _NAME.fullmatch(choices.name):
+    if not is_dns_label(choices.name):
         why = "an Application has small letters, digits and dashes in its name, 63 at most"
         raise InvalidChoice("a name", choices.name, why, "--name NAME")
     parts = PurePosixPath(choices.path).parts

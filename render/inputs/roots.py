@@ -1,21 +1,18 @@
 """Documents → roots, rewrites, and everything that is passed through."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from render.constraints import parse_constraint
 from render.errors import InvalidInput
 from render.inputs.problems import placed
 from render.lean import Any, dataclass, replace
+from render.names import DNS_LABEL_MEANING, is_dns_label
 from render.packages import Kind, is_meta, is_project
 from render.references import DOCKER_HUB, InvalidReference, Reference, Source, parse_reference, parse_source
 from render.requests import Request, Root
 from render.rewrites import Rewrite
 from render.yaml.documents import type_name
 from render.yaml.fields import Fields, Problems
-
-OBJECT_NAME = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
-OBJECT_NAME_MEANING = "a DNS label: at most 63 lower-case letters, digits and '-'"
 
 
 class TwoRequests(InvalidInput):
@@ -169,9 +166,9 @@ def _check_top(top: Fields, value: Mapping[str, Any], kind: Kind) -> None:
 def _parse_name(described: Fields) -> str:
     name = described.text("name")
     # A name of another type was complained about already.
-    if described.get("name") in (None, name) and not re.fullmatch(OBJECT_NAME, name):
+    if described.get("name") in (None, name) and not is_dns_label(name):
         found = f"found {name!r}" if name else "it is missing"
-        described.complain(f"expected {OBJECT_NAME_MEANING}; {found}", "name")
+        described.complain(f"expected {DNS_LABEL_MEANING}; {found}", "name")
     return name
 
 

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from render.errors import RenderError, in_one_line
 from render.inputs.problems import placed
-from render.inputs.roots import OBJECT_NAME, OBJECT_NAME_MEANING, parse_package, parse_request
+from render.inputs.roots import parse_package, parse_request
 from render.inputs.settings_entries import MOVES, OVERRIDES, parse_moves, parse_override, parse_uses
 from render.inputs.table import Choice, Entries, Entry, Flag, Key, Text, Texts, read_entry
 from render.limits import Limits
+from render.names import DNS_LABEL, DNS_LABEL_MEANING
 from render.overrides import Override, parse_prefix
 from render.requests import Root
 from render.rewrites import Rewrite
@@ -48,7 +49,7 @@ KEYS = (
                 ),
                 Key(
                     "name",
-                    Text(OBJECT_NAME, OBJECT_NAME_MEANING),
+                    Text(DNS_LABEL, DNS_LABEL_MEANING),
                     "The name of the object; without it, the one that Crossplane would give a dependency.",
                 ),
             )

@@ -9,6 +9,7 @@ from render.errors import in_one_line
 from render.inputs.table import Choice, Entries, Entry, Key, Number, OneOrMore, Text, TextMap, Texts
 from render.limits import LimitExceeded, Limits
 from render.moves import Move, Strategy, follow_moves
+from render.names import DNS_NAME
 from render.overrides import Override
 from render.references import InvalidReference, Source, parse_source
 
@@ -122,7 +123,7 @@ def _key(characters: str) -> str:
 
 # What the API server accepts. Only in the keys of annotations, capital letters may stand in front of the slash.
 _OBJECT = Text(
-    f"(?!.{{254}}){_subdomain('a-z0-9')}",
+    DNS_NAME,
     "the name of an object: at most 253 lower-case letters, digits, '-' and '.', "
     "the first and the last a letter or digit",
 )

@@ -1,20 +1,18 @@
 """Object names: the user's for roots, Crossplane's own for dependencies, and never another one once locked."""
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from render.errors import Unsatisfiable
 from render.lock.diff import known_as
 from render.lock.model import LockedPackage, Provided
 from render.moves import Move, format_moves
-from render.names import object_name
+from render.names import is_dns_label, object_name
 from render.references import Source
 from render.resolve.model import Resolution
 from render.resolve.owners import wanted_by
 from render.resolve.suggestions import IF_SUCCESSOR, format_offer, namesakes, suggest_moves
 
 _SHOWN = 5
-_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 
 class NameTaken(Unsatisfiable):
@@ -66,7 +64,7 @@ def _name(source: Source, locked: str | None, given: tuple[str, str] | None) -> 
             next=f"name it {locked}",
         )
     name = given[0] if given else locked or object_name(source)
-    if not _NAME.fullmatch(name):
+    if not is_dns_label(name):
         raise UnusableName(
             f"{source} has no usable object name",
             why=f"the name derived from it is {name!r}; it has to be 1 to 63 letters, digits and '-'",

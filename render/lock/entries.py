@@ -1,6 +1,5 @@
 """What LockDetails says of each package: what Crossplane's own Lock has no place for."""
 
-import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
@@ -8,6 +7,7 @@ from render.constraints import parse_constraint
 from render.lean import Any, TypeVar
 from render.lock.model import KeptPin, LockedPackage, Provided, Replaced, State
 from render.moves import Consent, Strategy
+from render.names import is_dns_name
 from render.packages import Kind
 from render.references import (
     Digest,
@@ -45,9 +45,6 @@ _PROVIDED_FIELDS = frozenset(
 _REPLACED_FIELDS = frozenset({"source", "strategy", "consent"})
 _PIN_FIELDS = frozenset({"tag", "source", "installedAs", "digest"})
 _NO_SOURCE = Source("", "")
-# Kubernetes: the name of an object is a DNS subdomain.
-_LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_OBJECT_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 
 
 def read_source(entry: Fields) -> Source:
@@ -137,7 +134,7 @@ def _read_digest(entry: Fields) -> Digest:
 
 def _read_object(entry: Fields) -> str:
     name = entry.required_text("object")
-    if name is not None and not _OBJECT_NAME.fullmatch(name):
+    if name is not None and not is_dns_name(name):
         entry.complain(f"expected the name of an object, found {describe(name)}", "object")
     return name or ""
 
