@@ -9,7 +9,13 @@ from pathlib import Path
 from render.app.commit_options import CommitOptions
 from render.deadline import read_deadline
 from render.errors import InvalidInput
-from render.git.branches import current_branch, find_branch, refuse_elsewhere, refuse_rebased, require_branch
+from render.git.branches import (
+    current_branch,
+    find_branch,
+    refuse_checked_out_elsewhere,
+    refuse_rebased,
+    require_branch,
+)
 from render.git.credentials import (
     FILES,
     hide_secrets,
@@ -18,11 +24,11 @@ from render.git.credentials import (
     with_authorities,
     with_token,
 )
-from render.git.landing import Target
+from render.git.landing import CommitTarget
 from render.git.names import check_branch
 from render.git.objects import require_identity
 from render.git.remotes import Remote, choose_remote, fetch_tip, read_urls
-from render.git.repository import Place, Repository, find_place
+from render.git.repository import FolderInRepository, Repository, locate_folder
 from render.git.revisions import find_commit
 from render.limits import Limits
 from render.system.scratch import scratch_folder
@@ -41,7 +47,7 @@ class Group:
     current: bool
     remote: Remote | None
 
-    def find_target(self, options: CommitOptions, *, dry_run: bool) -> Target:
+    def find_target(self, options: CommitOptions, *, dry_run: bool) -> CommitTarget:
         """Return the branch as it is now; what is on a server alone is asked for, but not by a dry run."""
         at = find_branch(self.repository, self.branch)
         asks = at is None and not self.current and not dry_run
@@ -55,7 +61,7 @@ class Group:
         first = "HEAD" if options.start is None else options.start
         start = at or there or find_commit(self.repository, first)
         folder = self.git_folder if self.current else None
-        return Target(self.branch, start, at, folder, self.remote, hooks=options.pre_push)
+        return CommitTarget(self.branch, start, at, folder, self.remote, hooks=options.pre_push)
 
 
 def open_groups(
@@ -67,7 +73,7 @@ def open_groups(
     for folder in folders:
         # The same folder may be written in two ways.
         given.setdefault(folder.resolve(), folder)
-    places = {folder: find_place(folder, limits, deadline) for folder in given.values()}
+    places = {folder: locate_folder(folder, limits, deadline) for folder in given.values()}
     roots = dict.fromkeys(place.repository.root for place in places.values())
     return [
         _open(
@@ -79,7 +85,7 @@ def open_groups(
     ]
 
 
-def _open(places: Mapping[Path, Place], options: CommitOptions, resources: ExitStack) -> Group:
+def _open(places: Mapping[Path, FolderInRepository], options: CommitOptions, resources: ExitStack) -> Group:
     place = next(iter(places.values()))
     repository = place.repository
     current = current_branch(repository)
@@ -88,7 +94,7 @@ def _open(places: Mapping[Path, Place], options: CommitOptions, resources: ExitS
     else:
         branch = check_branch(options.branch)
         refuse_rebased(place, branch)
-        refuse_elsewhere(repository, branch)
+        refuse_checked_out_elsewhere(repository, branch)
     if options.author is None:
         require_identity(repository)
     remote = choose_remote(repository, branch, options.remote) if options.push else None

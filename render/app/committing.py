@@ -10,7 +10,7 @@ from render.app.commit_options import CommitOptions
 from render.app.commit_projects import Project, make_project
 from render.app.reporter import Reporter
 from render.errors import RenderError
-from render.git.landing import Change, Reads, land, refuse_other_inputs
+from render.git.landing import Change, InputFiles, land, refuse_other_inputs
 from render.git.names import Author, parse_author
 from render.git.revisions import find_commit
 from render.limits import Limits
@@ -88,7 +88,7 @@ class Committer:
             message,
             self._author,
             sign=self._options.sign,
-            made_from=Reads(
+            made_from=InputFiles(
                 frozenset(folder for project in projects for folder in project.inputs(group.repository)),
                 everything=any(project.reads_everything(group.repository) for project in projects),
             ),

@@ -16,7 +16,7 @@ from render.argocd.request import (
 from render.deadline import Deadline
 from render.errors import InvalidInput
 from render.folders.members import Member, read_members
-from render.git.landing import Reads
+from render.git.landing import InputFiles
 from render.git.objects import require_identity
 from render.git.remotes import Remote, fetch_tip, find_default_branch, list_refs
 from render.git.repository import Repository, filters_off
@@ -85,7 +85,7 @@ def read_here(branch: Branch, environ: Mapping[str, str]) -> Inputs:
         raise Declined(f"the folder cannot be read at the tip of branch {branch.name}: {told}") from None
 
 
-def find_reads(branch: Branch, inputs: Inputs) -> Reads:
+def find_reads(branch: Branch, inputs: Inputs) -> InputFiles:
     """Return which files the lock is made from: those of the folder, and of all that it uses."""
     members = read_members({Path.cwd(): Member(HERE, inputs.settings.uses)}, branch.limits)
     if any(not path.is_relative_to(branch.root) for path in members):
@@ -96,7 +96,7 @@ def find_reads(branch: Branch, inputs: Inputs) -> Reads:
         is_linked(HERE, member.folder) or reads_elsewhere(path, branch.limits)
         for path, member in members.items()
     )
-    return Reads(folders, everything=any(elsewhere))
+    return InputFiles(folders, everything=any(elsewhere))
 
 
 def _find_branch(repository: Repository, request: Request) -> str:

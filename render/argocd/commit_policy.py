@@ -15,7 +15,7 @@ from render.argocd.push_queue import own_turn, patience
 from render.argocd.request import Declined
 from render.deadline import Deadline
 from render.errors import Differs, RenderError
-from render.git.landing import Change, Reads, push_change
+from render.git.landing import Change, InputFiles, push_change
 from render.git.objects import changed_paths
 from render.git.revisions import find_files, last_touch, read_message
 from render.git.trailers import digest_inputs, find_trailers
@@ -54,18 +54,18 @@ def commit_lock(environ: Mapping[str, str], deadline: Deadline) -> NoReturn:
         _commit(branch, reads, Resolver(environ, SilentReporter(), deadline=deadline))
 
 
-def _refuse_if_pointless(branch: Branch, inputs: Inputs, reads: Reads) -> None:
+def _refuse_if_pointless(branch: Branch, inputs: Inputs, reads: InputFiles) -> None:
     """Stop where the tip is not what was asked about, has a lock already, or would not be helped by one."""
     repository, path, tip = branch.repository, branch.request.path, branch.tip
     changed = changed_paths(repository, branch.request.commit, tip)
-    if any(map(reads.has, changed - {path})):
+    if any(map(reads.includes, changed - {path})):
         raise Declined(f"what is asked for is another thing at the tip of branch {branch.name}")
     touched = last_touch(repository, tip, path)
     _refuse_if_answered(branch, inputs, touched if path in changed else None)
     _refuse_to_repeat(branch, inputs, reads, touched)
 
 
-def _commit(branch: Branch, reads: Reads, resolver: Resolver) -> NoReturn:
+def _commit(branch: Branch, reads: InputFiles, resolver: Resolver) -> NoReturn:
     """Commit the lock of the current folder, which is that of the branch."""
     path, tip = branch.request.path, branch.tip
     outcome = resolver.resolve(HERE)
@@ -93,7 +93,7 @@ def _refuse_if_answered(branch: Branch, inputs: Inputs, later: str | None) -> No
     raise LockCommitted(later)
 
 
-def _refuse_to_repeat(branch: Branch, inputs: Inputs, reads: Reads, touched: str | None) -> None:
+def _refuse_to_repeat(branch: Branch, inputs: Inputs, reads: InputFiles, touched: str | None) -> None:
     """Stop where a lock was removed on purpose, or where our last commit did not help."""
     repository, tip, path = branch.repository, branch.tip, branch.request.path
     if touched is None:
@@ -103,6 +103,6 @@ def _refuse_to_repeat(branch: Branch, inputs: Inputs, reads: Reads, touched: str
     trailers = find_trailers(read_message(repository, touched), path)
     if trailers is None:
         return
-    untouched = not any(map(reads.has, changed_paths(repository, touched, tip) - {path}))
+    untouched = not any(map(reads.includes, changed_paths(repository, touched, tip) - {path}))
     if untouched or trailers.inputs.get(path) == digest_inputs(inputs.record):
         raise ReadAsStale(path, trailers.version)

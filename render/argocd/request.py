@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from render.constraints import InvalidConstraint, parse_constraint
 from render.errors import Differs
-from render.git.credentials import NoCertificates, NoToken, Token
+from render.git.credentials import InvalidAuthoritiesFile, InvalidTokenFile, Token
 from render.git.credentials import read_authorities as read_git_authorities
 from render.git.credentials import read_token as read_git_token
 from render.git.names import InvalidBranch, check_branch
@@ -72,7 +72,7 @@ def read_token(environ: Mapping[str, str], url: str, limits: Limits) -> Token | 
     """Return the operator's token; where it is not for, git's own configuration lets us in."""
     try:
         return read_git_token(environ, [url], limits)
-    except NoToken as error:
+    except InvalidTokenFile as error:
         raise Declined(error.what) from None
 
 
@@ -80,7 +80,7 @@ def read_authorities(environ: Mapping[str, str], limits: Limits) -> bytes | None
     """Return the operator's certificate authorities; nothing, where git's own are all that is trusted."""
     try:
         data = read_git_authorities(environ, limits)
-    except NoCertificates as error:
+    except InvalidAuthoritiesFile as error:
         raise Declined(error.what) from None
     # Besides those in SSL_CERT_FILE, of which git has to be told; Python looks there by itself.
     return b"" if data is None and environ.get("SSL_CERT_FILE") else data

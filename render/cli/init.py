@@ -23,7 +23,7 @@ from render.app.scaffold import (
 from render.cli.options import output_option
 from render.cli.output import Output
 from render.git.failures import GitMissing, NotARepository
-from render.git.repository import Repository, find_place
+from render.git.repository import Repository, locate_folder
 from render.git.temporary import InvalidUrl, check_url
 from render.inputs.folders import list_yaml_files
 from render.limits import Limits
@@ -118,7 +118,7 @@ def _look_around(folder: Path, limits: Limits) -> _Surroundings:
     existing = next(path for path in (here, *here.parents) if is_folder(path))
     name = dns_label(here.name.lower()) or None
     try:
-        repository = find_place(existing, limits).repository
+        repository = locate_folder(existing, limits).repository
     except (NotARepository, GitMissing):
         return _Surroundings(folder, ".", name, None)
     path = here.relative_to(repository.root).as_posix()

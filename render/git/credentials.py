@@ -1,4 +1,7 @@
-"""A token for one server: sent in a header that git has from its environment, and seen by nobody else."""
+"""Credentials for git: the operator's token and certificate authorities, and secrets that errors must not show.
+
+The token goes to one server only, in a header that git reads from its environment.
+"""
 
 import base64
 import re
@@ -19,36 +22,36 @@ from render.texts import hides_something
 
 _FILE = "XPLOCK_GIT_TOKEN_FILE"
 _HEADER = "XPLOCK_GIT_HEADER"
-# Whoever has a token is let in by it or not at all: nobody else is asked, and nobody else sees the header.
-_NOBODY_ELSE = ("-c", "credential.helper=", "-c", "http.followRedirects=false")
+# With a token, no credential helper is asked, and no redirect gets the header.
+_ONLY_THE_TOKEN = ("-c", "credential.helper=", "-c", "http.followRedirects=false")
 
 
-class NoToken(InvalidInput):
-    """A file that should hold a token and does not."""
+class InvalidTokenFile(InvalidInput):
+    """A token file without a token."""
 
     def __init__(self) -> None:
         super().__init__(
-            f"the file that {_FILE} names holds no token",
-            why="it is missing or empty, or holds more than one line of text",
-            next=f"put the token there; or unset {_FILE}, where git's own configuration lets it in",
+            f"the file in {_FILE} contains no token",
+            why="it is missing or empty, or has more than one line",
+            next=f"put the token there; or unset {_FILE} if git's own configuration has credentials",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What a server lets in over https, for one user name; those who take tokens mostly accept any."""
+    """A token for https; most servers accept any user name with it."""
 
     secret: str = field(repr=False)
     user: str = "x-access-token"
 
     @property
     def header(self) -> str:
-        """The header that carries it."""
+        """The HTTP header with the token."""
         return "Authorization: Basic " + base64.b64encode(f"{self.user}:{self.secret}".encode()).decode()
 
 
 def read_token(environ: Mapping[str, str], urls: Sequence[str], limits: Limits) -> Token | None:
-    """Return the operator's token, if all URLs are one https server's; elsewhere git's own configuration lets us in."""
+    """Return the operator's token if all URLs are of one https server; others use git's own configuration."""
     servers = {_server(url) for url in urls}
     if not environ.get(_FILE) or len(servers) != 1 or not servers.pop().startswith("https://"):
         return None
@@ -57,18 +60,18 @@ def read_token(environ: Mapping[str, str], urls: Sequence[str], limits: Limits) 
     except ValueError:
         text = ""
     if not text or hides_something(text):
-        raise NoToken
+        raise InvalidTokenFile
     return Token(text)
 
 
 def with_token(repository: Repository, url: str, token: Token) -> Repository:
-    """Let git send the token to the server of a URL alone, and never to where that might send us."""
+    """Make git send the token to the server of a URL, and to no other one."""
     return replace(
         repository,
         options=(
             *repository.options,
             f"--config-env=http.{_server(url)}/.extraHeader={_HEADER}",
-            *_NOBODY_ELSE,
+            *_ONLY_THE_TOKEN,
         ),
         secrets={**repository.secrets, _HEADER: token.header, "GIT_ASKPASS": ""},
         hidden=(*repository.hidden, token.secret, token.header.rpartition(" ")[2]),
@@ -76,7 +79,7 @@ def with_token(repository: Repository, url: str, token: Token) -> Repository:
 
 
 def _server(url: str) -> str:
-    """Return the scheme and the host of a URL, without a user's name; nothing, if it is not one."""
+    """Return scheme and host of a URL without user info, or an empty text for an invalid URL."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -84,7 +87,7 @@ def _server(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
-# What scratch folders for git hold.
+# The content of scratch folders for git, as errors call it.
 FILES = "git's files"
 
 _VARIABLE = "XPLOCK_CA_BUNDLE"
@@ -92,24 +95,24 @@ _AUTHORITIES_FILE = "xplock-authorities.pem"
 _CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
 
 
-class NoCertificates(InvalidInput):
-    """A file that should hold certificates and does not."""
+class InvalidAuthoritiesFile(InvalidInput):
+    """A certificate file without certificates."""
 
     def __init__(self) -> None:
         super().__init__(
-            f"the file that {_VARIABLE} names holds no certificates",
-            why="it is missing, or not in the form that begins with -----BEGIN CERTIFICATE-----",
-            next=f"put them there; or unset {_VARIABLE}, where the usual authorities are enough",
+            f"the file in {_VARIABLE} contains no certificates",
+            why="it is missing, or not in PEM format (-----BEGIN CERTIFICATE-----)",
+            next=f"put them there; or unset {_VARIABLE} if the system's authorities are enough",
         )
 
 
 def read_authorities(environ: Mapping[str, str], limits: Limits) -> bytes | None:
-    """Return the operator's certificate authorities, if there are any."""
+    """Return the operator's certificate authorities, or None if none are configured."""
     if not environ.get(_VARIABLE):
         return None
     data = read_mounted(environ, _VARIABLE, "authorities_bytes", limits)
     if _CERTIFICATE not in data:
-        raise NoCertificates
+        raise InvalidAuthoritiesFile
     return data
 
 
@@ -119,7 +122,7 @@ def with_authorities(
     folder: Path,
     environment: Mapping[str, str] | None = None,
 ) -> Repository:
-    """Let git trust authorities besides the usual ones, by a file in a folder that is gone later."""
+    """Make git trust these authorities besides the system's, by a file in a temporary folder."""
     if "http.sslcainfo" in read_configuration(repository, environment):
         return repository
     known = ssl.get_default_verify_paths()
@@ -132,54 +135,54 @@ def with_authorities(
 
 
 def _read_usual(file: Path, repository: Repository) -> bytes:
-    """Return the certificate authorities that Python trusts: those in SSL_CERT_FILE, or else the machine's."""
+    """Return the certificate authorities that Python trusts: those in SSL_CERT_FILE, or the system's."""
     limits = repository.limits
     try:
         data = read_plain(file.resolve(), limits.authorities_bytes)
     except InvalidFile as error:
-        why = f"the usual certificate authorities cannot be read: {error.why[0]}"
+        why = f"the system's certificate authorities cannot be read: {error.why[0]}"
         raise GitFailed(repository.where, why, next="check SSL_CERT_FILE") from None
     if data is None:
-        raise LimitExceeded("the usual certificate authorities are too large", "authorities_bytes", limits)
+        raise LimitExceeded("the system's certificate authorities are too large", "authorities_bytes", limits)
     return data
 
 
-# As in `render.texts`, which stars what is written as a URL.
+# As in `render.texts`, which masks credentials in URLs.
 _URL = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,30})://(?:([^\s/?#]*)@)?[^\s?#]*(?:\?(\S*))?")
-# Shorter ones would be found everywhere, and protect nothing; nor would a header's words like Bearer.
+# Shorter texts would match everywhere, as would words of a header such as Bearer.
 _SHORTEST, _SHORTEST_WORD = 4, 8
 
 
 def hide_secrets(repository: Repository, *, environment: Mapping[str, str] | None = None) -> Repository:
-    """Return the repository with everything in its configuration marked that nobody may see."""
+    """Return the repository with all secrets of its configuration added to the hidden texts."""
     settings = list_configuration(repository, environment)
-    found = {secret for key, value in settings for secret in _find(key, value)}
+    found = {secret for key, value in settings for secret in _find_secrets(key, value)}
     every = found | {unquote(secret) for secret in found}
-    # The longest first: one may be a part of another.
+    # The longest first, since one may contain another.
     hidden = sorted(
         (secret for secret in every if len(secret) >= _SHORTEST), key=lambda text: (-len(text), text)
     )
     return replace(repository, hidden=(*repository.hidden, *hidden))
 
 
-def _find(key: str, value: str) -> Iterator[str]:
+def _find_secrets(key: str, value: str) -> Iterator[str]:
     if key.endswith(".extraheader"):
-        yield from _find_in_header(value)
+        yield from _find_secrets_in_header(value)
     for scheme, user, query in _URL.findall(f"{key}\n{value}"):
         name, _, password = user.partition(":")
         yield password
-        # A token may stand in the user's place, but for ssh, where that is a name. The server sees both encoded.
+        # The user part may be a token, except with ssh. The server gets both parts base64-encoded.
         if name and scheme.lower() == "https":
             yield from (name, b64encode(f"{unquote(name)}:{unquote(password)}".encode()).decode())
         yield from (part.partition("=")[2] for part in query.split("&"))
 
 
-def _find_in_header(header: str) -> Iterator[str]:
+def _find_secrets_in_header(header: str) -> Iterator[str]:
     name, colon, value = header.partition(":")
-    said = (value if colon else name).strip()
-    *others, last = said.split() or [""]
-    yield from (said, last, *(word for word in others if len(word) >= _SHORTEST_WORD))
-    # A server knows what is meant, and may say that.
+    content = (value if colon else name).strip()
+    *others, last = content.split() or [""]
+    yield from (content, last, *(word for word in others if len(word) >= _SHORTEST_WORD))
+    # The server decodes base64, and may print the result.
     user, _, password = _decode(last).partition(":")
     yield from (f"{user}:{password}", password) if password else ()
 

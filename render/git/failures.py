@@ -1,4 +1,4 @@
-"""What git says when it cannot, in our words: one reason, and what to do about it."""
+"""Git's error output → one of our errors: one reason, and advice."""
 
 import re
 from collections.abc import Sequence
@@ -8,20 +8,20 @@ from render.system.scratch import hide_scratch_folders
 
 _LOCKED = re.compile(r"Unable to create '(.+?\.lock)': File exists", re.DOTALL)
 _FOREIGN = re.compile(r"detected dubious ownership in repository at '(.+?)'", re.DOTALL)
-_TAKEN = re.compile(r"'(.+?)' appears as both a file and as a directory", re.DOTALL)
-_UNKNOWN = re.compile(r"Authentication failed for|could not read (?:Username|Password) for")
-_ELSEWHERE = re.compile(
+_PATH_CONFLICT = re.compile(r"'(.+?)' appears as both a file and as a directory", re.DOTALL)
+_UNAUTHENTICATED = re.compile(r"Authentication failed for|could not read (?:Username|Password) for")
+_REDIRECTED = re.compile(
     r"The requested URL returned error: 30[1-8]|unable to update url base from redirection"
 )
-_LACKING = re.compile(r"from promisor remote|lazy fetching disabled")
+_LACKS_OBJECTS = re.compile(r"from promisor remote|lazy fetching disabled")
 _PREFIX = re.compile(r"^(?:fatal|error|remote|warning): ")
-# A server's own git hints, too.
+# Hints also come from a server's git.
 _HINT = re.compile(r"\s*(?:remote:\s*)?hint:")
 _SYSTEM = re.compile(
     r"insufficient permission|Permission denied|Read-only file system|No space left on device|Out of diskspace"
 )
 _TIMING = re.compile(r" after \d+ (?:ms|milliseconds)\b")
-# What a server repeats of a request. What a credential helper gave to git nobody else knows, but where it stands.
+# Headers that a server may repeat. Secrets from a credential helper are unknown to us, so whole values are masked.
 _HEADER = re.compile(
     r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|(?:private|job|deploy|access)-token)[ \t]*[:=].*"
 )
@@ -30,28 +30,28 @@ _SHOWN_LINES = 5
 
 
 class GitFailed(RenderError):
-    """Git could not."""
+    """A git command failed."""
 
     def __init__(self, where: str, why: str | Sequence[str], *, next: str = "check the repository") -> None:
         super().__init__(f"git cannot work in {where}", why=why, next=next)
 
 
 class GitMissing(GitFailed):
-    """No git to run."""
+    """Git is not installed."""
 
     def __init__(self, where: str) -> None:
         super().__init__(where, "git is not installed", next="install git")
 
 
 class NotARepository(GitFailed):
-    """A folder that is in no Git repository."""
+    """A folder outside of any Git repository."""
 
     def __init__(self, where: str) -> None:
-        super().__init__(where, "it is not in a Git repository", next="run it inside of a clone")
+        super().__init__(where, "it is not in a Git repository", next="run it inside a clone")
 
 
 class ForeignRepository(GitFailed):
-    """A repository of another user, whose configuration could run programs in our name."""
+    """A repository of another user, whose configuration could run programs as us."""
 
     def __init__(self, where: str, path: str) -> None:
         super().__init__(
@@ -62,51 +62,51 @@ class ForeignRepository(GitFailed):
 
 
 class RepositoryLocked(GitFailed):
-    """A file that another git holds while it writes, or that one left behind when it was killed."""
+    """A lock file of another git process, which is writing or was killed."""
 
     def __init__(self, where: str, path: str) -> None:
         super().__init__(
             where,
-            f"{path} exists: another git is writing, or was killed while it did",
-            next="make sure that no git runs in this repository, then remove the file",
+            f"{path} exists: another git process is writing, or was killed while writing",
+            next="make sure that no git process runs in this repository, then remove the file",
         )
 
 
-class PlaceTaken(GitFailed):
-    """A file that is to be committed where a commit has a folder, or below what is a file there."""
+class PathConflict(GitFailed):
+    """A file to commit whose path is a folder in the commit, or lies below a file there."""
 
     def __init__(self, where: str, path: str) -> None:
         super().__init__(
             where,
-            f"something else is committed in the place of {path}",
-            next="commit that it is gone, and then the lock",
+            f"the commit has a folder at {path}, or a file at one of the folders above it",
+            next="commit its removal first, then the lock",
         )
 
 
-class NotLetIn(GitFailed):
-    """A server that wants to know who we are, and does not take what we say."""
+class AuthenticationFailed(GitFailed):
+    """A server that rejects our credentials, or requires some."""
 
     def __init__(self, where: str) -> None:
         super().__init__(
             where,
-            "the server lets nobody in without credentials, and those that it was given, if any, are not accepted",
-            next="see whether the token is still valid and may write there",
+            "the server requires credentials, and rejected those that were sent, if any",
+            next="check that the token is still valid and may write to the repository",
         )
 
 
-class SentElsewhere(GitFailed):
-    """A server that has what we ask for at another address."""
+class Redirected(GitFailed):
+    """A server that redirects to another address."""
 
     def __init__(self, where: str) -> None:
         super().__init__(
             where,
-            "the server sends us to another address, where the token does not go",
-            next="use the address that the repository has now",
+            "the server redirects to another address, and the token is not sent there",
+            next="use the repository's current address",
         )
 
 
 class LacksObjects(GitFailed):
-    """A partial clone without objects that are needed; they are never fetched on the way."""
+    """A partial clone without objects that are needed; only explicit commands fetch from a server."""
 
     def __init__(self, where: str) -> None:
         super().__init__(
@@ -117,41 +117,41 @@ class LacksObjects(GitFailed):
 
 
 def describe_failure(where: str, errors: str) -> GitFailed:
-    """Return the error that git's own words mean."""
+    """Return the error for git's stderr."""
     if "not a git repository" in errors:
         return NotARepository(where)
-    if _LACKING.search(errors):
+    if _LACKS_OBJECTS.search(errors):
         return LacksObjects(where)
     if foreign := _FOREIGN.search(errors):
         return ForeignRepository(where, foreign[1])
-    if taken := _TAKEN.search(errors):
-        return PlaceTaken(where, taken[1])
-    if _UNKNOWN.search(errors):
-        return NotLetIn(where)
-    if _ELSEWHERE.search(errors):
-        return SentElsewhere(where)
+    if taken := _PATH_CONFLICT.search(errors):
+        return PathConflict(where, taken[1])
+    if _UNAUTHENTICATED.search(errors):
+        return AuthenticationFailed(where)
+    if _REDIRECTED.search(errors):
+        return Redirected(where)
     if locked := _LOCKED.search(errors):
         return RepositoryLocked(where, locked[1])
     lines = shown_lines(errors)
-    # What follows such a line follows from it.
+    # The lines after such a line are consequences of it.
     cause = [line for line in lines if _SYSTEM.search(line)][:1]
-    return GitFailed(where, cause or lines or "it says nothing about why")
+    return GitFailed(where, cause or lines or "git printed no reason")
 
 
 def shown_lines(errors: str) -> list[str]:
-    """Return the lines of git's errors that say what is wrong; its hints are about its own commands."""
+    """Return the lines of git's stderr that give a reason, without hints about git's own commands."""
     lines = [line.strip() for line in errors.splitlines() if not _HINT.match(line)]
-    # What it warns of is told where nothing else is.
-    grave = [line for line in lines if line and not line.startswith("warning:")]
-    told = dict.fromkeys(map(_plain, grave or filter(None, lines)))
-    return list(told)[:_SHOWN_LINES]
+    # Warnings are shown only if there is nothing else.
+    reasons = [line for line in lines if line and not line.startswith("warning:")]
+    shown = dict.fromkeys(map(_stable, reasons or filter(None, lines)))
+    return list(shown)[:_SHOWN_LINES]
 
 
 def mask_credentials(text: str) -> str:
-    """Return git's words without what stands where credentials stand in a request."""
+    """Return a text with the values of headers that carry credentials masked."""
     return _SCHEME.sub(r"\1 ***", _HEADER.sub(r"\1: ***", text))
 
 
-def _plain(line: str) -> str:
-    """Return a line without what is another text every time: how long something took, and folders of ours."""
+def _stable(line: str) -> str:
+    """Return a line without timings and temporary folders, which differ from run to run."""
     return hide_scratch_folders(_TIMING.sub("", _PREFIX.sub("", line)))

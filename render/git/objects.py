@@ -1,4 +1,4 @@
-"""Files → a commit: blobs, a tree and who made it, by way of an index of our own."""
+"""Files → a commit: blobs, a tree from an index of our own, and a commit object."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -12,16 +12,16 @@ from render.git.revisions import find_files
 from render.system.scratch import scratch_folder
 
 _PLAIN = "100644"
-# The mode of a file that an index has no longer.
-GONE = "0"
-# The index is ours: nothing of it is shared with the user's.
+# The mode that removes a file from an index.
+REMOVED = "0"
+# Our own index shares nothing with the user's.
 _OWN_INDEX = ("-c", "core.splitIndex=false", "-c", "core.untrackedCache=false", "-c", "index.sparse=false")
-# Somebody is named in the configuration, or nobody is: git would make up a name from that of the machine.
+# Without a configured user, git would make up a name from the machine's.
 _NAMED = ("-c", "user.useConfigOnly=true")
 _UTF8 = ("-c", "i18n.commitEncoding=UTF-8")
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """A file in an index."""
 
     mode: str
@@ -29,44 +29,46 @@ class Entry(NamedTuple):
 
 
 # By their paths from the root.
-Entries: TypeAlias = Mapping[str, Entry]
+IndexEntries: TypeAlias = Mapping[str, IndexEntry]
 
 
 class NoIdentity(InvalidInput):
-    """Git does not know in whose name to commit."""
+    """Git has no user name and address to commit with."""
 
     def __init__(self, where: str) -> None:
         super().__init__(
-            f"git does not know who commits to {where}",
+            f"git has no author for commits to {where}",
             why="its configuration has no user.name and user.email",
-            next='set them with `git config`, or write: --author "Robin <robin@example.org>"',
+            next='set them with `git config`, or add: --author "Robin <robin@example.org>"',
         )
 
 
 def require_identity(repository: Repository) -> None:
-    """Refuse a repository in which git does not know who the user is."""
+    """Raise if git has no user name and address to commit with."""
     for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
         if repository.ask("var", who, options=_NAMED, expected=(0, 128)).status != 0:
             raise NoIdentity(repository.where)
 
 
 def write_blob(repository: Repository, data: bytes) -> str:
-    """Store bytes as they are: without a path, no filter of the repository is run."""
+    """Store bytes and return their blob; without a path, git runs no filter of the repository."""
     return _id(repository.run("hash-object", "-w", "--stdin", data=data))
 
 
-def make_entries(repository: Repository, parent: str | None, blobs: Mapping[str, str]) -> Entries:
-    """Return what an index holds of files with other contents; whoever made one executable keeps it so."""
+def make_index_entries(repository: Repository, parent: str | None, blobs: Mapping[str, str]) -> IndexEntries:
+    """Return index entries for new contents of files; an executable file stays executable."""
     kept = find_files(repository, parent, list(blobs)) if parent else {}
-    return {path: Entry(kept[path].mode if path in kept else _PLAIN, blob) for path, blob in blobs.items()}
+    return {
+        path: IndexEntry(kept[path].mode if path in kept else _PLAIN, blob) for path, blob in blobs.items()
+    }
 
 
-def write_tree(repository: Repository, parent: str | None, entries: Entries) -> str:
-    """Store the tree of a commit in which some files have other contents."""
+def write_tree(repository: Repository, parent: str | None, entries: IndexEntries) -> str:
+    """Store the parent's tree with some entries replaced, and return it."""
     with _own_index() as environment:
         start = ("--end-of-options", parent) if parent else ("--empty",)
         repository.run("read-tree", *start, options=_OWN_INDEX, environment=environment)
-        # Unlike a list on stdin, this refuses to put a file in the place of a folder, or the other way round.
+        # Unlike a list on stdin, this refuses to replace a folder by a file, or a file by a folder.
         files = [f"{entry.mode},{entry.blob},{path}" for path, entry in sorted(entries.items())]
         command = ("update-index", "--add", *[word for file in files for word in ("--cacheinfo", file)])
         repository.run(*command, options=_OWN_INDEX, environment=environment)
@@ -76,12 +78,12 @@ def write_tree(repository: Repository, parent: str | None, entries: Entries) -> 
 
 def put_into_index(
     repository: Repository,
-    entries: Entries,
+    entries: IndexEntries,
     *,
     options: tuple[str, ...] = (),
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Put files into an index; the work tree is not looked at."""
+    """Put entries into an index without looking at the work tree."""
     lines = [f"{entry.mode} {entry.blob} 0\t{path}\0" for path, entry in sorted(entries.items())]
     command = ("update-index", "--add", "-z", "--index-info")
     repository.run(*command, data="".join(lines).encode(), options=options, environment=environment)
@@ -96,7 +98,7 @@ def write_commit(
     author: Author | None = None,
     sign: bool = False,
 ) -> str:
-    """Store a commit; nothing points to it yet."""
+    """Store a commit and return it; no branch is moved."""
     command = ["commit-tree", *(["-S"] if sign else []), *(["-p", parent] if parent else []), "-F", "-", tree]
     options = (*_NAMED, *_UTF8)
     return _id(
@@ -110,12 +112,12 @@ def tree_of(repository: Repository, commit: str) -> str:
 
 
 def empty_tree(repository: Repository) -> str:
-    """Return the tree of no file at all, by the repository's own hash."""
+    """Return the empty tree in the repository's hash format."""
     return _id(repository.run("hash-object", "-t", "tree", "--stdin", data=b""))
 
 
 def changed_paths(repository: Repository, old: str | None, new: str) -> set[str]:
-    """Return the files that are not the same in two commits; before the first commit there were none."""
+    """Return the paths that differ between two commits; None stands for the time before the first one."""
     before = old or empty_tree(repository)
     output = repository.run(
         "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--end-of-options", before, new
@@ -124,7 +126,7 @@ def changed_paths(repository: Repository, old: str | None, new: str) -> set[str]
 
 
 def count_commits(repository: Repository, old: str, new: str) -> int:
-    """Return how many commits one has that another does not have; none, if that cannot be known here."""
+    """Return the number of commits from one to another; 0 if a shallow clone cannot tell."""
     command = ("rev-list", "--count", "--end-of-options", f"{old}..{new}")
     answer = repository.ask(*command, expected=(0, 128))
     return int(answer.output) if answer.status == 0 else 0

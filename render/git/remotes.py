@@ -1,4 +1,4 @@
-"""Remotes: which one a branch goes to, what it has there, and a push that never overwrites."""
+"""Remotes: choosing one, fetching a branch, and pushing without force."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from render.git.repository import Repository, read_configuration
 from render.git.revisions import resolve_commit
 
 _HEADS = "refs/heads/"
-# A fetch must not start a clean-up of the user's repository.
+# A fetch must not start garbage collection in the user's repository.
 _QUIET_FETCH = ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
 # In a partial clone the fetched commits are complete all the same: nothing is fetched when they are read.
 _FETCH = (
@@ -21,14 +21,14 @@ _PUSH = ("push", "--porcelain", "--no-follow-tags", "--no-recurse-submodules")
 _REMOTE_URL = re.compile(r"remote\.(.+)\.url", re.DOTALL)
 _REJECTED = re.compile(r"^!\t[^\t]*\t(.*)$", re.MULTILINE)
 _MOVED = re.compile(r"^[ *]\t[^\t]*\t(?:([0-9a-f]+)\.\.|\[new )", re.MULTILINE)
-# What a server says when somebody else was faster.
+# A server's reasons when another push came first.
 _RACE = re.compile(
     r"fetch first|non-fast-forward|lock|failed to update ref|incorrect old value|already exists"
 )
 
 
 class UnknownRemote(InvalidInput):
-    """A remote that is not in the configuration, or none that could be meant."""
+    """A remote that is not configured, or no remote to choose."""
 
     def __init__(self, name: str | None, known: Sequence[str]) -> None:
         super().__init__(
@@ -48,36 +48,36 @@ class Remote(NamedTuple):
 
 
 class PushRefused(RenderError):
-    """A server that does not take a commit, although nobody was faster."""
+    """A server that rejects a commit, although no other push came first."""
 
     def __init__(self, repository: Repository, remote: Remote, why: Sequence[str]) -> None:
-        # In a temporary repository, the name of a remote is nothing to anybody.
+        # The remote of a temporary repository has a name that users do not know.
         server = repository.name or remote.name
         super().__init__(
-            f"{server} refuses what is pushed to branch {remote.branch}",
+            f"{server} rejects the push to branch {remote.branch}",
             why=why,
-            next=f"see what {server} asks of those who push there, or push to another branch",
+            next=f"check the rules for pushes on {server}, or push to another branch",
         )
 
 
 class PushAnswer(NamedTuple):
-    """What a server made of a push."""
+    """A server's answer to a push."""
 
-    taken: bool
-    # Whether the branch was moved for it, and where it was before, if it was there.
+    accepted: bool
+    # Whether the branch was moved, and its commit before, if it existed.
     moved: bool = False
     before: str = ""
-    # Why it was not taken, and whether that may be because somebody else was faster.
+    # The reasons for a rejection, and whether another push may have come first.
     why: tuple[str, ...] = ()
     race: bool = False
 
 
 def choose_remote(repository: Repository, branch: str, name: str | None) -> Remote:
-    """Return where a branch is pushed to: the named remote, that of the branch, or the only one."""
+    """Return where a branch is pushed to: the named remote, the branch's own, or the only one."""
     settings = read_configuration(repository)
     known = [found[1] for found in map(_REMOTE_URL.fullmatch, sorted(settings)) if found]
-    wishes = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
-    usual = [settings[key] for key in wishes if settings.get(key) in known]
+    keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
+    usual = [settings[key] for key in keys if settings.get(key) in known]
     only = known if len(known) == 1 else ["origin"]
     chosen = name if name is not None else [*usual, *only][0]
     if chosen not in known:
@@ -88,7 +88,7 @@ def choose_remote(repository: Repository, branch: str, name: str | None) -> Remo
 
 
 def read_urls(repository: Repository, remote: Remote) -> list[str]:
-    """Return every URL that a remote is fetched from and pushed to, as git's configuration rewrites them."""
+    """Return all URLs that a remote is fetched from and pushed to, after rewrites of git's configuration."""
     ways = ((), ("--push",))
     outputs = [repository.run("remote", "get-url", "--all", *way, "--", remote.name) for way in ways]
     return sorted({url for output in outputs for url in output.decode(errors="replace").splitlines()})
@@ -97,14 +97,14 @@ def read_urls(repository: Repository, remote: Remote) -> list[str]:
 def fetch_tip(
     repository: Repository, remote: Remote, *, depth: int | None = None, known: str | None = None
 ) -> str | None:
-    """Return the commit that a branch is at on its remote, and have it here; `known` is where it was before."""
+    """Fetch the tip of a remote branch and return it; `known` is its tip before."""
     ref = _HEADS + remote.branch
     depths = [f"--depth={depth}"] if depth else []
-    # A repository without branches of its own offers nothing that it has, and would be sent all of it again.
+    # A repository without branches offers no commits in the negotiation, and would get everything again.
     offers = [f"--negotiation-tip={known}"] if known else []
     command = (*_FETCH, *depths, *offers, "--", remote.name, ref)
     errors = ""
-    # Between the question and the fetch the branch may have moved on.
+    # Between listing and fetching, the branch may have moved.
     for _ in range(repository.limits.push_attempts):
         tip = list_refs(repository, remote.name, ref).get(ref)
         if tip is None or resolve_commit(repository, tip):
@@ -113,42 +113,44 @@ def fetch_tip(
         errors = answer.errors
         if resolve_commit(repository, tip):
             if answer.status:
-                # The commit came, and not all that belongs to it: the disk is full, or the line was cut.
+                # The commit arrived without all of its objects: the disk is full, or the connection broke.
                 break
             return tip
     raise repository.failure(errors)
 
 
 def push_commit(repository: Repository, remote: Remote, commit: str, *, hooks: bool = False) -> PushAnswer:
-    """Push a commit to a branch without force, which is the server's own compare-and-swap."""
+    """Push a commit to a branch without force: the server moves the branch only if it is an ancestor."""
     refspec = f"{commit}:{_HEADS}{remote.branch}"
     answer = repository.ask(*_PUSH, "--", remote.name, refspec, hooks=hooks, network=True)
     output = answer.output.decode(errors="replace")
     if answer.status == 0:
         moved = _MOVED.search(output)
-        return PushAnswer(taken=True, moved=bool(moved), before=(moved and moved[1]) or "")
+        return PushAnswer(accepted=True, moved=bool(moved), before=(moved and moved[1]) or "")
     reasons = _REJECTED.findall(output)
     if not reasons:
         raise repository.failure(answer.errors)
-    told = [line for line in answer.errors.splitlines() if line.startswith("remote: ")]
-    why = tuple(map(repository.without_secrets, [*reasons, *shown_lines("\n".join(told))]))
+    from_server = [line for line in answer.errors.splitlines() if line.startswith("remote: ")]
+    why = tuple(map(repository.without_secrets, [*reasons, *shown_lines("\n".join(from_server))]))
     if _MOVED.search(output):
-        # A remote may have several URLs to push to. Found there later, it would look like somebody else's.
-        raise PushRefused(repository, remote, ("one of its URLs has taken it, another one has not", *why))
-    return PushAnswer(taken=False, why=why, race=any(map(_RACE.search, reasons)))
+        # A remote may have several push URLs. A retry would find our commit at one of them and take it for another's.
+        raise PushRefused(
+            repository, remote, ("one of its URLs accepted the push, another one rejected it", *why)
+        )
+    return PushAnswer(accepted=False, why=why, race=any(map(_RACE.search, reasons)))
 
 
 def list_refs(
     repository: Repository, remote: str, *refs: str, environment: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Return the refs of a remote and the commits that they are at; of those that end like given ones, or of all."""
+    """Return the refs of a remote and their commits; with patterns, only refs that end like one of them."""
     output = repository.run("ls-remote", "--", remote, *refs, environment=environment, network=True)
     pairs = [line.partition("\t") for line in output.decode(errors="replace").splitlines()]
     return {ref: commit for commit, tab, ref in pairs if tab}
 
 
 def find_default_branch(repository: Repository, remote: str) -> str | None:
-    """Return the branch that a remote's HEAD is on."""
+    """Return the default branch of a remote."""
     output = repository.run("ls-remote", "--symref", "--", remote, "HEAD", network=True)
     found = re.search(rf"^ref: {_HEADS}(\S+)\tHEAD$", output.decode(errors="replace"), re.MULTILINE)
     return found[1] if found else None

@@ -1,4 +1,4 @@
-"""A repository: where git runs, in whose name, and within which bounds."""
+"""A repository that git runs in: its folder, its options and secrets, and its limits."""
 
 import os
 import re
@@ -11,12 +11,12 @@ from typing import NamedTuple
 from render.deadline import Deadline
 from render.errors import InvalidInput
 from render.git.failures import GitFailed, GitMissing, describe_failure, mask_credentials
-from render.git.process import Answer, GitTooSlow, NotStarted, execute
+from render.git.process import GitNotStarted, GitResult, GitTooSlow, execute
 from render.limits import Limits, format_amount, setting
 from render.texts import hides_something
 
 _HOOKS_OFF = ("-c", f"core.hooksPath={os.devnull}")
-# The other program that a repository's configuration could make these commands run; and no path is a pattern.
+# No fsmonitor program of the repository's configuration is run, and no path is a pattern.
 _ALWAYS = ("-c", "core.fsmonitor=false", "--literal-pathspecs")
 # The protocols of commands that talk to a server. `ext` and the like run programs.
 _NETWORK = {"GIT_ALLOW_PROTOCOL": "https:ssh:file"}
@@ -28,17 +28,17 @@ _DEFAULTS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A place in which git runs: the root of a work tree, a folder below it, or a bare repository."""
+    """A folder that git runs in: the root of a work tree, a folder below it, or a bare repository."""
 
     root: Path
     limits: Limits = _DEFAULTS
-    # What errors call it; the root, unless that is nothing to anybody.
+    # The name that errors use instead of the root, which means nothing to the user if it is temporary.
     name: str = ""
-    # Options of git, the secrets that some of them name, by their variables, and all that is never shown.
+    # Options of git; the environment variables that these options name; and texts that are never shown.
     options: tuple[str, ...] = ()
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     hidden: tuple[str, ...] = field(default=(), repr=False)
-    # Of everything that is done here together; every single command has its own time besides.
+    # For all commands together; each command also has its own time limit.
     deadline: Deadline | None = None
 
     def run(
@@ -63,7 +63,7 @@ class Repository:
         expected: Sequence[int] = (0, 1),
         hooks: bool = False,
         network: bool = False,
-    ) -> Answer:
+    ) -> GitResult:
         """Run a command that may end in more than one way; only with `network` it may talk to a server."""
         git = shutil.which("git")
         if git is None:
@@ -82,7 +82,7 @@ class Repository:
             )
         except GitTooSlow:
             raise self._out_of_time() from None
-        except NotStarted as error:
+        except GitNotStarted as error:
             raise GitFailed(self.where, f"git cannot be started: {error}") from None
         if answer.status in expected:
             return answer
@@ -90,15 +90,15 @@ class Repository:
 
     @property
     def where(self) -> str:
-        """What errors call it."""
+        """The name of the repository in errors."""
         return self.name or str(self.root)
 
     def failure(self, errors: str) -> GitFailed:
-        """Return the error that git's words mean."""
+        """Return the error for git's stderr."""
         return describe_failure(self.where, self.without_secrets(errors))
 
     def without_secrets(self, text: str) -> str:
-        """Return git's words without secrets that it was given, and without a path that is gone in a moment."""
+        """Return a text of git's without secrets, and without the path of a temporary repository."""
         for secret in self.hidden:
             text = text.replace(secret, "***")
         text = mask_credentials(text)
@@ -118,16 +118,16 @@ class Repository:
         return GitFailed(self.where, why, next=f"try again, or raise {setting('git_seconds')}")
 
 
-class Place(NamedTuple):
+class FolderInRepository(NamedTuple):
     """A folder within a work tree."""
 
     repository: Repository
-    # The repository's own folder, and the folder's path from the root: nothing, or with a slash at its end.
+    # The `.git` folder, and the path from the root: empty, or with a slash at its end.
     git_folder: Path
     prefix: str
 
 
-def find_place(folder: Path, limits: Limits, deadline: Deadline | None = None) -> Place:
+def locate_folder(folder: Path, limits: Limits, deadline: Deadline | None = None) -> FolderInRepository:
     """Find the work tree that a folder is in."""
     here = Repository(folder, limits, deadline=deadline)
     output = here.run(
@@ -140,20 +140,22 @@ def find_place(folder: Path, limits: Limits, deadline: Deadline | None = None) -
         )
     above, prefix = rest
     repository = Repository((folder / os.fsdecode(above)).resolve(), limits, deadline=deadline)
-    return Place(repository, Path(os.fsdecode(git_folder)), _plain_path(prefix.removesuffix(b"\n"), folder))
+    return FolderInRepository(
+        repository, Path(os.fsdecode(git_folder)), _plain_path(prefix.removesuffix(b"\n"), folder)
+    )
 
 
 def read_configuration(
     repository: Repository, environment: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Return everything that git is configured with; of a key that is there more than once, the last one counts."""
+    """Return git's configuration; for a key with several values, the last one."""
     return dict(list_configuration(repository, environment))
 
 
 def list_configuration(
     repository: Repository, environment: Mapping[str, str] | None = None
 ) -> list[tuple[str, str]]:
-    """Return every key that git is configured with and its value, as often as it is there."""
+    """Return all keys and values of git's configuration, in order."""
     output = repository.run("config", "--list", "-z", environment=environment)
     entries = output.decode(errors="replace").split("\0")[:-1]
     return [(key, value) for key, _, value in (entry.partition("\n") for entry in entries)]
@@ -167,7 +169,7 @@ def _plain_path(path: bytes, folder: Path) -> str:
     if hides_something(text):
         raise InvalidInput(
             f"{folder} cannot be committed to",
-            why="its path has characters that nobody sees, or is not UTF-8",
+            why="its path contains invisible characters, or is not UTF-8",
             next="rename the folder",
         )
     return text
@@ -179,15 +181,15 @@ _NOTHING = "XPLOCK_NOTHING"
 
 
 class FiltersOff(NamedTuple):
-    """What a command of git needs in order to run no filter."""
+    """The options and environment with which a git command runs no filter."""
 
     options: tuple[str, ...]
     environment: dict[str, str]
 
 
 def filters_off(repository: Repository) -> FiltersOff:
-    """Return how a command leaves out every filter that git is configured with."""
+    """Return the options that disable every configured filter."""
     names = [found[1] for found in map(_FILTER.fullmatch, read_configuration(repository)) if found]
     keys = [f"filter.{name}.{key}" for name in dict.fromkeys(names) for key in _KEYS]
-    # Unlike with -c, a name may hold an equals sign here.
+    # Unlike -c, this allows an equals sign in a name.
     return FiltersOff(tuple(f"--config-env={key}={_NOTHING}" for key in keys), {_NOTHING: ""})

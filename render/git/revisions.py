@@ -1,4 +1,4 @@
-"""Git, read: what a file was at a revision, and who changed it."""
+"""Reading commits: files at a revision, the last change of a file, and the size of a whole commit."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ from render.git.repository import Repository
 from render.limits import LimitExceeded, Limits
 from render.system.files import InvalidFile, read_plain
 
-# git-check-ref-format(1), and the suffixes of gitrevisions(7); no text that could be an option.
+# The characters of git-check-ref-format(1) and the suffixes of gitrevisions(7), without a leading dash.
 _REVISION = re.compile(r"(?!-)[^\x00-\x20\x7f:?*\[\\]{1,255}")
 _DEFAULTS = Limits()
 _NO_NAMES = ("", ".", "..")
@@ -21,7 +21,7 @@ _PLAIN_FILES = ("100644", "100755", "100664")
 
 
 class UnknownRevision(InvalidInput):
-    """A name that is no commit of this repository."""
+    """A revision that names no commit of this repository."""
 
     def __init__(self, revision: str, why: str) -> None:
         super().__init__(f"{revision} is not a revision", why=why, next="name a branch, a tag or a commit")
@@ -35,14 +35,14 @@ class FileEntry(NamedTuple):
 
 
 def read_at(folder: Path, revision: str, name: str, *, limits: Limits = _DEFAULTS) -> bytes | None:
-    """Return a file of a folder as it was at a revision, or nothing if it was not there."""
+    """Return a file of a folder at a revision, or None if it did not exist."""
     here = Repository(folder, limits)
     commit = find_commit(here, revision)
     return read_file(here, commit, name) if commit and _is_name(name) else None
 
 
 def has_at_head(folder: Path, name: str, *, limits: Limits = _DEFAULTS) -> bool:
-    """Tell whether the current commit holds a file in this folder; outside of a repository none does."""
+    """Return whether the current commit has a file in this folder; False outside of a repository."""
     if not _in_repository(folder):
         return False
     here = Repository(folder, limits)
@@ -51,9 +51,9 @@ def has_at_head(folder: Path, name: str, *, limits: Limits = _DEFAULTS) -> bool:
 
 
 def find_commit(repository: Repository, revision: str) -> str | None:
-    """Return the commit that a revision names, or nothing for the HEAD of a branch without a first commit."""
+    """Return the commit of a revision; None for HEAD before the first commit."""
     if not _REVISION.fullmatch(revision):
-        raise UnknownRevision(revision, "it is not written like one")
+        raise UnknownRevision(revision, "it has characters that no revision has")
     found = resolve_commit(repository, revision)
     if found is None and revision != "HEAD":
         raise UnknownRevision(revision, f"the repository of {repository.where} has no such commit")
@@ -61,25 +61,25 @@ def find_commit(repository: Repository, revision: str) -> str | None:
 
 
 def resolve_commit(repository: Repository, name: str) -> str | None:
-    """Return the commit of a name that was checked, if there is one."""
+    """Return the commit of a name, which must be checked before, or None."""
     command = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     answer = repository.ask(*command)
     return answer.output.decode().strip() if answer.status == 0 else None
 
 
 def last_touch(repository: Repository, tip: str, path: str) -> str | None:
-    """Return the last commit that changed a file, as far as its history is here."""
+    """Return the last commit that changed a file, or None if it is not in the local history."""
     return repository.run("rev-list", "--max-count=1", tip, "--", path).decode().strip() or None
 
 
 def read_message(repository: Repository, commit: str) -> str:
-    """Return what a commit says about itself."""
+    """Return the message of a commit."""
     _, _, message = repository.run("cat-file", "commit", commit).decode(errors="replace").partition("\n\n")
     return message
 
 
 def read_file(repository: Repository, commit: str, path: str) -> bytes | None:
-    """Return a file as it is in a commit, or nothing if there is no plain file."""
+    """Return a plain file of a commit, or None if there is none."""
     found = find_file(repository, commit, path)
     if found is None:
         return None
@@ -91,12 +91,12 @@ def read_file(repository: Repository, commit: str, path: str) -> bytes | None:
 
 
 def find_file(repository: Repository, commit: str, path: str) -> FileEntry | None:
-    """Return where a commit has a plain file."""
+    """Return a plain file of a commit, without reading it."""
     return find_files(repository, commit, [path]).get(path)
 
 
 def find_files(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, FileEntry]:
-    """Return where a commit has plain files, of those paths or right below the folders among them."""
+    """Return the plain files of a commit at these paths, and directly in folders among them."""
     found: dict[str, FileEntry] = {}
     # Without sizes: those of objects that a partial clone lacks are unknown.
     for line in repository.run("ls-tree", "-z", commit, "--", *paths).split(b"\0")[:-1]:
@@ -113,11 +113,11 @@ def _is_name(name: str) -> bool:
 
 def _in_repository(folder: Path) -> bool:
     here = folder.resolve()
-    return any(_is_something(parent / ".git") for parent in (here, *here.parents))
+    return any(_has_content(parent / ".git") for parent in (here, *here.parents))
 
 
-def _is_something(path: Path) -> bool:
-    # Where Argo CD is told to leave out `.git/*`, the folder itself stays.
+def _has_content(path: Path) -> bool:
+    # Argo CD can be configured to leave out `.git/*`; the empty folder remains.
     if path.is_dir() and os.access(path, os.R_OK):
         return any(path.iterdir())
     return path.exists()
@@ -127,27 +127,27 @@ _SHA256_DIGITS = 64
 
 
 def find_uncommitted(repository: Repository, commit: str, prefix: str, names: Iterable[str]) -> list[str]:
-    """Return which files of a folder a commit does not have as they are here, sorted; links are not looked at."""
+    """Return the files of a folder that differ from a commit, sorted; links are ignored."""
     there = find_files(repository, commit, [prefix] if prefix else [])
     folder = repository.root / prefix
     most = repository.limits.file_bytes
-    return sorted(name for name in names if not _is_same(folder / name, there.get(prefix + name), most))
+    return sorted(name for name in names if not _is_committed(folder / name, there.get(prefix + name), most))
 
 
-def _is_same(path: Path, entry: FileEntry | None, most: int) -> bool:
+def _is_committed(path: Path, entry: FileEntry | None, most: int) -> bool:
     try:
         data = read_plain(path, most)
     except InvalidFile:
         return True
     if entry is None or data is None:
         return False
-    # Git may have changed the line ends when it wrote the file.
+    # Git may have converted line endings when it wrote the file.
     texts = (data, data.replace(b"\r\n", b"\n"))
     return entry.blob in [_blob_id(text, len(entry.blob)) for text in texts]
 
 
 def _blob_id(data: bytes, digits: int) -> str:
-    """Return the id that git gives to bytes."""
+    """Return git's blob id of these bytes."""
     whole = b"blob %d\0" % len(data) + data
     made = hashlib.sha256(whole) if digits == _SHA256_DIGITS else hashlib.sha1(whole, usedforsecurity=False)
     return made.hexdigest()
@@ -156,7 +156,7 @@ def _blob_id(data: bytes, digits: int) -> str:
 _FOLDER = b"40000"
 
 
-class _Entry(NamedTuple):
+class _TreeEntry(NamedTuple):
     """A file or a folder in a tree."""
 
     mode: bytes
@@ -164,17 +164,17 @@ class _Entry(NamedTuple):
 
 
 def require_small(repository: Repository, commit: str, what: str) -> None:
-    """Refuse a commit with more files, or more in them, than anybody may have us write."""
+    """Raise if a commit has more files, or more bytes in them, than the limits allow us to write."""
     limits = repository.limits
     listed = repository.run("rev-list", "--objects", "--no-object-names", f"{commit}^{{tree}}", "--")
-    # Each at least once, and the tree itself.
+    # Every file is listed at least once, besides the tree itself.
     if listed.count(b"\n") > limits.branch_files + 1:
         raise LimitExceeded(f"{what} has too many files", "branch_files", limits)
     facts = [line.split() for line in repository.run("cat-file", "--batch-check", data=listed).splitlines()]
     sizes = {name.decode(): int(size) for name, kind, size in facts if kind == b"blob"}
     trees = _read_trees(repository, [name for name, kind, _ in facts if kind == b"tree"])
     files, data = 0, 0
-    # All trees that are equally deep at once. A few small ones within each other can stand for billions of files.
+    # Level by level, with counts: a few small trees nested in each other can stand for billions of files.
     level = Counter(name.decode() for name, _, _ in facts[:1])
     while level:
         below: Counter[str] = Counter()
@@ -191,9 +191,9 @@ def require_small(repository: Repository, commit: str, what: str) -> None:
         level = below
 
 
-def _read_trees(repository: Repository, names: list[bytes]) -> dict[str, list[_Entry]]:
+def _read_trees(repository: Repository, names: list[bytes]) -> dict[str, list[_TreeEntry]]:
     output = repository.run("cat-file", "--batch", data=b"".join(name + b"\n" for name in names))
-    trees: dict[str, list[_Entry]] = {}
+    trees: dict[str, list[_TreeEntry]] = {}
     start = 0
     while start < len(output):
         end = output.index(b"\n", start)
@@ -204,11 +204,11 @@ def _read_trees(repository: Repository, names: list[bytes]) -> dict[str, list[_E
     return trees
 
 
-def _parse_tree(data: bytes, id_bytes: int) -> Iterator[_Entry]:
-    """Yield what a tree holds: a mode, a name that ends with a zero, and an id, one after the other."""
+def _parse_tree(data: bytes, id_bytes: int) -> Iterator[_TreeEntry]:
+    """Yield the entries of a tree; each is a mode, a name that ends with a zero byte, and an id."""
     start = 0
     while start < len(data):
         end = data.index(b"\0", start) + 1
         mode = data[start : data.index(b" ", start)]
         start = end + id_bytes
-        yield _Entry(mode, data[end:start].hex())
+        yield _TreeEntry(mode, data[end:start].hex())

@@ -1,4 +1,4 @@
-"""A server's branch without a clone: a temporary bare repository, a URL, and credentials that nobody else sees."""
+"""A temporary bare repository for one branch of a server, with credentials for that server alone."""
 
 import re
 from collections.abc import Iterator
@@ -15,27 +15,27 @@ from render.limits import Limits
 from render.system.scratch import scratch_folder
 from render.texts import hides_something
 
-# The name under which the temporary repository knows the server.
+# The name of the server's remote in the temporary repository.
 REMOTE = "xplock-server"
 
-# As https://, ssh:// and file:// are written, and the short form of ssh; `ext::` and the like are programs.
+# https://, ssh://, file:// and the short form of ssh; `ext::` and the like would run programs.
 _URL = re.compile(r"(?:https|ssh|file)://[^\s?#]+|(?!-)[\w.-]+(?:@[\w.-]+)?:(?!:|//)[^\s?#]+")
 _SHA256_DIGITS = 64
-# The bare repository that some tell git to distrust is one that others have put somewhere; this one is ours.
+# A user's setting may forbid bare repositories, which others could have planted; this one is our own.
 _TRUSTED = ("-c", "safe.bareRepository=all")
 
 
 class InvalidUrl(InvalidInput):
-    """A URL that no repository is fetched from."""
+    """A URL that cannot be used for a repository."""
 
     def __init__(self, url: str, why: str) -> None:
         super().__init__(
-            f"{url} is not used", why=why, next="write it like https://git.example.org/team/platform.git"
+            f"{url} is not used", why=why, next="use a URL such as https://git.example.org/team/platform.git"
         )
 
 
 class Server(NamedTuple):
-    """A repository that stands between us and a server, and the branch there."""
+    """The temporary repository, and the branch on the server."""
 
     repository: Repository
     remote: Remote
@@ -51,7 +51,7 @@ def open_server(
     authorities: bytes | None = None,
     deadline: Deadline | None = None,
 ) -> Iterator[Server]:
-    """Make a repository that holds nothing yet and knows one server; it is gone afterwards."""
+    """Make an empty repository with one remote, and remove it afterwards."""
     check_url(url)
     with scratch_folder(FILES) as folder:
         options = (*_TRUSTED, "-c", f"remote.{REMOTE}.url={url}")
@@ -59,22 +59,22 @@ def open_server(
         alone = _no_repository_above(made)
         made = made if authorities is None else with_authorities(made, authorities, folder, alone)
         made = _with_token(made, url, token) if token else made
-        # Before the first word of the server's, which may repeat what it was told.
+        # Before the first request: a server may repeat secrets in its errors.
         made = hide_secrets(made, environment=alone)
         _initialise(made, branch)
         yield Server(made, Remote(REMOTE, branch))
 
 
 def check_url(url: str) -> None:
-    """Refuse a URL that is not one, or that has a secret in it: commands and errors would show it."""
+    """Raise for an invalid URL, and for one with a password, which commands and errors would show."""
     if hides_something(url) or not _URL.fullmatch(url):
         raise InvalidUrl(url, "it is not an https, ssh or file URL without a query")
     try:
         password = urlsplit(url).password if "://" in url else None
     except ValueError:
-        raise InvalidUrl(url, "its host is not written like one") from None
+        raise InvalidUrl(url, "its host is invalid") from None
     if password is not None:
-        raise InvalidUrl(url, "it holds a password, which others could see")
+        raise InvalidUrl(url, "it contains a password, which others could see")
 
 
 def _with_token(repository: Repository, url: str, token: Token) -> Repository:
@@ -84,12 +84,12 @@ def _with_token(repository: Repository, url: str, token: Token) -> Repository:
 
 
 def _no_repository_above(repository: Repository) -> dict[str, str]:
-    """Return what keeps git from looking for a repository above one that is not there yet."""
+    """Return the environment that keeps git from finding a repository in a folder above."""
     return {"GIT_CEILING_DIRECTORIES": str(repository.root.parent)}
 
 
 def _initialise(repository: Repository, branch: str) -> None:
-    """Make the repository, with the hash that the server uses."""
+    """Make the repository, with the server's hash format."""
     alone = _no_repository_above(repository)
     ids = list_refs(repository, REMOTE, "HEAD", f"refs/heads/{branch}", environment=alone).values()
     form = "sha256" if any(len(commit) == _SHA256_DIGITS for commit in ids) else "sha1"

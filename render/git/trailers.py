@@ -1,4 +1,4 @@
-"""What a commit of ours says about itself: who wrote its locks, and from which inputs."""
+"""Trailers of our commits: the version of xplock, and the digest of each lock's inputs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,10 +14,10 @@ _RECORD = re.compile(r"(sha256:[0-9a-f]{64}) (.+)")
 
 @dataclass(frozen=True, slots=True)
 class Trailers:
-    """The xplock that made a commit, and what each lock in it was made from."""
+    """The version of xplock that made a commit, and the inputs of each lock in it."""
 
     version: str = __version__
-    # By the lock's path from the root, the digest of its record of inputs.
+    # The digest of each lock's record of inputs, by the lock's path from the root.
     inputs: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -27,13 +27,13 @@ def digest_inputs(record: Mapping[str, str]) -> str:
 
 
 def format_trailers(trailers: Trailers) -> list[str]:
-    """Write the lines that end a commit's message."""
+    """Return the last lines of a commit message."""
     records = [f"{_INPUTS}: {digest} {path}" for path, digest in sorted(trailers.inputs.items())]
     return [f"{_VERSION}: {trailers.version}", *records]
 
 
 def parse_trailers(message: str) -> Trailers | None:
-    """Read them back from a message, if it is one of ours."""
+    """Return the trailers of a commit message, or None if it is not one of ours."""
     lines = [_LINE.fullmatch(line) for line in message.rstrip().rpartition("\n\n")[2].splitlines()]
     pairs = [(line[1], line[2]) for line in lines if line]
     versions = _values(pairs, _VERSION)
@@ -44,9 +44,9 @@ def parse_trailers(message: str) -> Trailers | None:
 
 
 def find_trailers(message: str, path: str) -> Trailers | None:
-    """Read them from the message of the last commit that touched a lock, if that is ours and was made for it."""
+    """Return the trailers of a message if it is one of ours and names this lock."""
     trailers = parse_trailers(message)
-    # Where a shallow history was cut off, a commit seems to have touched everything.
+    # The oldest commit of a shallow clone seems to have changed every file, so the lock's path is required.
     return trailers if trailers and path in trailers.inputs else None
 
 

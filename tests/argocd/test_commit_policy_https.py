@@ -22,9 +22,7 @@ from rig.registry.http_server import (
 from render.system.files import LOCK_FILE
 
 PATH = f"clusters/shop/{LOCK_FILE}"
-NOT_LET_IN = (
-    "the server lets nobody in without credentials, and those that it was given, if any, are not accepted"
-)
+NOT_LET_IN = "the server requires credentials, and rejected those that were sent, if any"
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +218,7 @@ def test_a_token_does_not_follow_to_another_server(
             gate = open_gate(fleet, certificate, canary, server)
             done = gate.generate()
 
-    assert done == told(gate, "the server sends us to another address, where the token does not go")
+    assert done == told(gate, "the server redirects to another address, and the token is not sent there")
     assert other.requests == ()
 
 
@@ -314,7 +312,7 @@ def test_whom_gits_own_configuration_trusts_is_trusted(gate: Gate, stranger: Cer
 def test_authorities_that_cannot_be_read_are_told_without_their_path(gate: Gate, name: str) -> None:
     done = gate.generate(XPLOCK_CA_BUNDLE=str(gate.folder / name))
 
-    assert done == refused("the file that XPLOCK_CA_BUNDLE names holds no certificates")
+    assert done == refused("the file in XPLOCK_CA_BUNDLE contains no certificates")
     assert gate.server.requests == ()
 
 

@@ -110,7 +110,7 @@ def test_somebody_who_locks_the_folder_meanwhile_is_not_overwritten(fleet: Fleet
 
     done = fleet.generate(PATH=path)
 
-    assert done == refused(f"branch main is not what the lock was made for; {PATH} is another one there")
+    assert done == refused(f"branch main has other inputs than the lock was made from; {PATH} differs there")
     assert text_at(fleet.server, "main", PATH) == b"mine\n"
 
 
@@ -155,7 +155,10 @@ def test_two_versions_at_once_make_one_commit(fleet: Fleet, other_xplock: dict[s
 
     assert fleet.commits_since(before) == 1
     winners = [ending for ending in endings if ending == committed(fleet.tip)]
-    reasons = "is not what the lock was made for", "the lock is another one at the tip of branch main"
+    reasons = (
+        "has other inputs than the lock was made from",
+        "the lock is another one at the tip of branch main",
+    )
     losers = [
         ending
         for ending in endings

@@ -189,7 +189,7 @@ def test_a_url_that_is_none_is_told_like_any_other(fleet: Fleet) -> None:
         XPLOCK_COMMIT_TO="https://*.example.org/*#main",
     )
 
-    assert done == refused("https://[.example.org/shop is not used; its host is not written like one")
+    assert done == refused("https://[.example.org/shop is not used; its host is invalid")
 
 
 def test_a_tenant_cannot_list_a_repository(fleet: Fleet) -> None:
@@ -383,7 +383,7 @@ def test_without_an_identity_nothing_is_committed(fleet: Fleet, tmp_path: Path) 
     done = fleet.generate()
 
     assert done == refused(
-        f"git does not know who commits to {fleet.url}; its configuration has no user.name and user.email"
+        f"git has no author for commits to {fleet.url}; its configuration has no user.name and user.email"
     )
 
 
@@ -395,7 +395,7 @@ def test_a_server_that_refuses_is_told_with_its_reason(fleet: Fleet) -> None:
     done = fleet.generate()
 
     reasons = "[remote rejected] (pre-receive hook declined); this branch is protected"
-    assert done == refused(f"{fleet.url} refuses what is pushed to branch main; {reasons}")
+    assert done == refused(f"{fleet.url} rejects the push to branch main; {reasons}")
 
 
 def test_a_server_that_is_gone_is_told_and_the_text_is_the_same_twice(fleet: Fleet) -> None:
@@ -485,7 +485,7 @@ def test_a_token_that_cannot_be_read_is_told_without_its_path(
 
     done = fleet.generate(ARGOCD_APP_SOURCE_REPO_URL=url, XPLOCK_GIT_TOKEN_FILE=str(tmp_path / name))
 
-    assert done == refused("the file that XPLOCK_GIT_TOKEN_FILE names holds no token")
+    assert done == refused("the file in XPLOCK_GIT_TOKEN_FILE contains no token")
 
 
 def test_a_token_that_is_too_large_is_told_without_its_path(fleet: Fleet, tmp_path: Path) -> None:

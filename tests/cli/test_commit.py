@@ -315,7 +315,7 @@ def test_a_branch_on_which_something_else_is_asked_for_is_refused(
     new = run(["commit", "--branch", "other", "--from", "update", str(root / "shop")])
 
     assert (existing, new, head(root, "update")) == (3, 3, start)
-    assert "shop/xplock.yaml is another one there" in capsys.readouterr().err
+    assert "shop/xplock.yaml differs there" in capsys.readouterr().err
     assert git(root, "branch", "--list", "other") == ""
 
 

@@ -10,7 +10,7 @@ from rig.git.repositories import ONE, SHOP, TWO, git, serve, shared_shop, text_a
 from rig.leaks import Watcher, watched
 from rig.registry.http_server import Certificate, RecordingServer, make_certificate, redirect
 
-NOT_LET_IN = "the server lets nobody in without credentials"
+NOT_LET_IN = "the server requires credentials"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def test_a_token_does_not_follow_to_another_server(
         with RecordingServer(redirect(there, 302), certificate=certificate) as server:
             done = lead_to(tmp_path, certificate, server, canary).commit()
 
-    done.assert_refused(1, "where the token does not go")
+    done.assert_refused(1, "the token is not sent there")
     assert other.requests == ()
 
 
@@ -215,7 +215,7 @@ def test_a_file_without_a_token_is_told_before_anything_is_done(
 
     done = gate.commit()
 
-    done.assert_refused(2, "the file that XPLOCK_GIT_TOKEN_FILE names holds no token")
+    done.assert_refused(2, "the file in XPLOCK_GIT_TOKEN_FILE contains no token")
     assert (gate.server.requests, text_at(gate.clone, "HEAD")) == ((), ONE)
 
 
@@ -265,7 +265,7 @@ def test_a_file_without_certificates_is_told_before_anybody_is_asked(gate: Gate,
     done = gate.commit(XPLOCK_CA_BUNDLE=str(tmp_path / "token"))
 
     assert (done.code, gate.server.requests) == (2, ())
-    assert "the file that XPLOCK_CA_BUNDLE names holds no certificates" in done.stderr
+    assert "the file in XPLOCK_CA_BUNDLE contains no certificates" in done.stderr
     assert "next: " in done.stderr
 
 

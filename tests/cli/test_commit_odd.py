@@ -176,7 +176,9 @@ def test_a_lock_that_a_killed_git_left_is_named_and_left_alone(
     accepted = run(["commit", str(root / "shop")])
 
     assert (refused, left, unmoved, accepted) == (1, True, before, 0)
-    assert why(told) == [f"  why:  {stale} exists: another git is writing, or was killed while it did"]
+    assert why(told) == [
+        f"  why:  {stale} exists: another git process is writing, or was killed while writing"
+    ]
     assert git(root, "status", "--porcelain") == ""
     check_integrity(root)
 

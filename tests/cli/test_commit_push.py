@@ -236,7 +236,7 @@ def test_somebody_elses_lock_is_not_overwritten(
     assert code == 3
     assert subjects(server) == ["rival", "a change"]
     assert (head(root), git(root, "status", "--porcelain")) == (mine, before)
-    assert f"{SHOP} is another one there" in told.err
+    assert f"{SHOP} differs there" in told.err
     assert "git pull" in told.err
     assert told.out == ""
 
@@ -254,7 +254,7 @@ def test_a_lock_for_something_else_than_is_asked_for_now_is_not_pushed(
 
     assert code == 3
     assert subjects(server) == ["rival", "a change"]
-    assert "shop/more.yaml is another one there" in capsys.readouterr().err
+    assert "shop/more.yaml differs there" in capsys.readouterr().err
 
 
 def test_a_kustomization_may_have_been_built_from_anything(
@@ -349,7 +349,7 @@ def test_a_remote_of_two_servers_has_to_be_taken_by_both(
 
     told = capsys.readouterr()
     assert (code, told.out) == (1, "")
-    assert "one of its URLs has taken it, another one has not" in told.err
+    assert "one of its URLs accepted the push, another one rejected it" in told.err
     assert "pre-receive hook declined" in told.err
     assert text_at(tmp_path / "second.git", "main") == ONE
 
@@ -383,7 +383,7 @@ def test_a_server_that_stays_busy_is_told_as_such(
 
     told = capsys.readouterr().err
     assert (code, pushes(count), head(root)) == (1, 5, mine)
-    assert told.startswith("error: origin refuses what is pushed to branch main\n")
+    assert told.startswith("error: origin rejects the push to branch main\n")
     assert "main.lock" in told
 
 

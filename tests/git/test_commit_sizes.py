@@ -1,4 +1,4 @@
-"""How much a commit holds is known before any of it is written."""
+"""The size of a commit is checked before any of its files is written."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return root
 
 
-def test_what_is_just_small_enough_is_accepted(root: Path) -> None:
+def test_a_commit_at_the_limits_is_accepted(root: Path) -> None:
     # Files, folders, the link and the submodule.
     measured(root, branch_files=7, branch_bytes=13)
 
@@ -46,7 +46,7 @@ def test_files_that_are_too_large_together_are_refused(root: Path) -> None:
         measured(root, branch_bytes=12)
 
 
-def test_more_objects_than_there_may_be_files_are_not_even_looked_at(
+def test_more_objects_than_allowed_files_are_refused_without_reading_them(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = f'case " $* " in *" cat-file "*) touch {tmp_path}/seen;; esac'
@@ -58,14 +58,14 @@ def test_more_objects_than_there_may_be_files_are_not_even_looked_at(
     assert not (tmp_path / "seen").exists()
 
 
-def test_no_files_at_all_are_small(tmp_path: Path) -> None:
+def test_an_empty_commit_is_accepted(tmp_path: Path) -> None:
     root = new_repository(tmp_path / "repository")
     git(root, "commit", "--quiet", "--allow-empty", "--message", "begin")
 
     measured(root, branch_files=1, branch_bytes=1)
 
 
-def test_a_few_trees_that_stand_for_billions_of_files_are_seen_through(tmp_path: Path) -> None:
+def test_nested_trees_that_stand_for_billions_of_files_are_refused(tmp_path: Path) -> None:
     repository = Repository(new_repository(tmp_path / "repository"))
     blob = repository.run("hash-object", "-w", "--stdin", data=b"x").decode().strip()
     entry = f"100644 blob {blob}"

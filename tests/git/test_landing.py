@@ -1,4 +1,4 @@
-"""Files → git without a work tree: compare-and-swap here and on a server, and nobody's work is lost."""
+"""Commits without a work tree: compare-and-swap locally and on a server, without losing commits."""
 
 import os
 import random
@@ -39,7 +39,16 @@ from render.errors import RenderError
 from render.git.branches import find_branch
 from render.git.credentials import Token
 from render.git.failures import GitFailed
-from render.git.landing import Change, LostRace, MovedOn, Reads, Target, commit_change, land, push_change
+from render.git.landing import (
+    BranchDiffers,
+    Change,
+    CommitTarget,
+    InputFiles,
+    LostRace,
+    commit_change,
+    land,
+    push_change,
+)
 from render.git.names import Author
 from render.git.objects import changed_paths
 from render.git.remotes import Remote, fetch_tip, find_default_branch
@@ -56,20 +65,20 @@ KIM = Author("Kim", "kim@example.org")
 def change(text: bytes = TWO, path: str = SHOP) -> Change:
     """A lock that is to be committed, and the folder that it was made for."""
     folder = path.removesuffix(LOCK_FILE)
-    return Change({path: text}, "lock\n\nXplock-Version: 1\n", KIM, made_from=Reads(frozenset({folder})))
+    return Change({path: text}, "lock\n\nXplock-Version: 1\n", KIM, made_from=InputFiles(frozenset({folder})))
 
 
-def target(repository: Repository, branch: str = "main") -> Target:
+def target(repository: Repository, branch: str = "main") -> CommitTarget:
     """A branch as it is now."""
     tip = find_branch(repository, branch)
-    return Target(branch, tip, tip)
+    return CommitTarget(branch, tip, tip)
 
 
 def subjects(root: Path, revision: str = "main") -> list[str]:
     return git(root, "log", "--format=%s", revision).splitlines()
 
 
-def test_a_bare_repository_is_committed_to(tmp_path: Path) -> None:
+def test_files_are_committed_to_a_bare_repository(tmp_path: Path) -> None:
     server, _ = shared_shop(tmp_path)
     repository = Repository(server)
 
@@ -83,7 +92,7 @@ def test_a_bare_repository_is_committed_to(tmp_path: Path) -> None:
     check_integrity(server)
 
 
-def test_what_is_there_already_is_not_committed_again(tmp_path: Path) -> None:
+def test_unchanged_files_are_not_committed_again(tmp_path: Path) -> None:
     server, _ = shared_shop(tmp_path)
     repository = Repository(server)
     before = git(server, "rev-parse", "main")
@@ -93,10 +102,10 @@ def test_what_is_there_already_is_not_committed_again(tmp_path: Path) -> None:
     assert (landed.new, landed.commit, git(server, "rev-parse", "main")) == (False, before, before)
 
 
-def test_the_first_commit_of_a_bare_repository_can_be_ours(tmp_path: Path) -> None:
+def test_our_commit_may_be_the_first_of_a_bare_repository(tmp_path: Path) -> None:
     root = new_repository(tmp_path / "bare.git", "--bare")
 
-    landed = land(Repository(root), change(), Target("main", None, None))
+    landed = land(Repository(root), change(), CommitTarget("main", None, None))
 
     assert (landed.parent, git(root, "rev-list", "--count", "main")) == (None, "1")
 
@@ -115,7 +124,7 @@ def _write_many(root: Path, number: int) -> None:
     os._exit(0)
 
 
-def test_whoever_commits_at_the_same_time_all_commits_are_kept(tmp_path: Path) -> None:
+def test_concurrent_commits_are_all_kept(tmp_path: Path) -> None:
     root = shop(tmp_path)
     context = get_context("fork")
     writers = [context.Process(target=_write_many, args=(root, number)) for number in range(WRITERS)]
@@ -152,7 +161,7 @@ def faster(root: Path, path: str, text: str = "date +%N") -> str:
     return f"{run} update-ref refs/heads/main $({run} {who} commit-tree {tree} -p main -m rival)"
 
 
-def test_a_branch_that_moved_meanwhile_is_committed_on_top_of(
+def test_after_a_lost_race_the_commit_is_on_top_of_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, _ = shared_shop(tmp_path)
@@ -168,7 +177,7 @@ def test_a_branch_that_moved_meanwhile_is_committed_on_top_of(
 
 
 @pytest.mark.parametrize("path", [SHOP, "shop/provider.yaml"])
-def test_a_lock_or_its_inputs_that_changed_meanwhile_are_not_overwritten(
+def test_a_concurrent_change_of_the_lock_or_its_inputs_is_not_overwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     server, _ = shared_shop(tmp_path)
@@ -176,14 +185,14 @@ def test_a_lock_or_its_inputs_that_changed_meanwhile_are_not_overwritten(
     before = target(repository)
     in_between(monkeypatch, tmp_path, faster(server, path))
 
-    with pytest.raises(MovedOn, match=f"{path} is another one there") as caught:
+    with pytest.raises(BranchDiffers, match=f"{path} differs there") as caught:
         commit_change(repository, change(), before)
 
     assert caught.value.exit_code == 3
     assert subjects(server) == ["rival", "a change"]
 
 
-def test_the_same_lock_for_the_same_inputs_by_somebody_else_is_as_good(
+def test_the_same_lock_committed_by_another_run_is_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, root = shared_shop(tmp_path)
@@ -199,7 +208,7 @@ def test_the_same_lock_for_the_same_inputs_by_somebody_else_is_as_good(
     assert (landed.new, subjects(server)) == (False, ["theirs", "a change"])
 
 
-def test_whoever_went_to_another_branch_meanwhile_keeps_their_index(tmp_path: Path) -> None:
+def test_switching_branches_meanwhile_leaves_the_index_unchanged(tmp_path: Path) -> None:
     root = shop(tmp_path)
     repository = Repository(root)
     before = replace(target(repository), git_folder=root / ".git")
@@ -212,7 +221,7 @@ def test_whoever_went_to_another_branch_meanwhile_keeps_their_index(tmp_path: Pa
 
 
 @pytest.mark.parametrize("text", [TWO, THREE])
-def test_a_lock_that_somebody_else_commits_meanwhile_is_not_taken_back_in_the_index(
+def test_the_index_keeps_a_lock_that_another_run_committed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bytes
 ) -> None:
     root = shop(tmp_path)
@@ -221,14 +230,14 @@ def test_a_lock_that_somebody_else_commits_meanwhile_is_not_taken_back_in_the_in
     (root / SHOP).write_bytes(text)
     in_between(monkeypatch, tmp_path, faster(root, SHOP, f"cat {root / SHOP}"))
 
-    with suppress(MovedOn):
+    with suppress(BranchDiffers):
         commit_change(repository, change(), before)
 
     assert subjects(root) == ["rival", "a change"]
     assert git(root, "status", "--porcelain") == ""
 
 
-def test_whoever_always_loses_gives_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_too_many_lost_races_it_gives_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server, _ = shared_shop(tmp_path)
     repository = Repository(server, Limits(commit_attempts=3))
     before = target(repository)
@@ -240,9 +249,7 @@ def test_whoever_always_loses_gives_up(tmp_path: Path, monkeypatch: pytest.Monke
     assert subjects(server) == ["rival", "rival", "rival", "a change"]
 
 
-def test_the_waits_between_tries_end_with_the_deadline(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pauses_between_attempts_end_at_the_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server, _ = shared_shop(tmp_path)
     waits: list[float] = []
     now = [0.0]
@@ -278,7 +285,7 @@ def reached(server: Path) -> Iterator[tuple[Repository, Remote]]:
         yield found
 
 
-def test_a_servers_branch_is_committed_to_without_a_clone(
+def test_files_are_committed_to_a_servers_branch_without_a_clone(
     server: Path, reached: tuple[Repository, Remote]
 ) -> None:
     repository, remote = reached
@@ -304,7 +311,7 @@ def test_the_temporary_repository_is_gone_afterwards(server: Path) -> None:
     assert not repository.root.exists()
 
 
-def test_whoever_distrusts_bare_repositories_commits_to_a_servers_branch_too(
+def test_the_temporary_repository_works_where_bare_repositories_are_distrusted(
     server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "configuration").write_text("[safe]\n\tbareRepository = explicit\n")
@@ -316,7 +323,7 @@ def test_whoever_distrusts_bare_repositories_commits_to_a_servers_branch_too(
     assert landed.pushed
 
 
-def test_a_server_with_longer_hashes_is_committed_to(tmp_path: Path) -> None:
+def test_a_server_with_sha256_hashes_works(tmp_path: Path) -> None:
     made = shop(tmp_path, "--object-format=sha256")
     git(tmp_path, "clone", "--quiet", "--bare", str(made), "long.git")
 
@@ -328,7 +335,7 @@ def test_a_server_with_longer_hashes_is_committed_to(tmp_path: Path) -> None:
     assert text_at(tmp_path / "long.git", "main") == TWO
 
 
-def test_a_branch_that_the_server_does_not_have_is_made(server: Path) -> None:
+def test_a_branch_that_the_server_does_not_have_is_created(server: Path) -> None:
     with open_server(f"file://{server}", "update", limits=Limits()) as (repository, remote):
         none = fetch_tip(repository, remote)
         start = fetch_tip(repository, remote._replace(branch="main"))
@@ -338,11 +345,11 @@ def test_a_branch_that_the_server_does_not_have_is_made(server: Path) -> None:
     assert git(server, "rev-parse", "update") == landed.commit
 
 
-def test_the_branch_of_the_servers_head_is_known(reached: tuple[Repository, Remote]) -> None:
+def test_the_default_branch_of_a_server_is_found(reached: tuple[Repository, Remote]) -> None:
     assert find_default_branch(reached[0], reached[1].name) == "main"
 
 
-def test_what_changed_between_two_commits_of_a_server_is_known(
+def test_the_changes_between_two_commits_of_a_server_are_found(
     server: Path, reached: tuple[Repository, Remote], tmp_path: Path
 ) -> None:
     repository, remote = reached
@@ -359,7 +366,7 @@ def test_what_changed_between_two_commits_of_a_server_is_known(
     assert changed_paths(repository, None, new) == {"README", SHOP, "shop/xplock.yaml"}
 
 
-def test_what_is_here_is_not_sent_again_when_a_branch_moves_on(tmp_path: Path, server: Path) -> None:
+def test_a_second_fetch_does_not_transfer_known_objects_again(tmp_path: Path, server: Path) -> None:
     other = clone(server, tmp_path / "other")
     # Of a hundred objects and more git keeps what it was sent, whether it has some of them or not.
     for i in range(150):
@@ -383,7 +390,7 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def test_whoever_pushes_first_stays_below(
+def test_a_push_that_came_first_is_kept_below_ours(
     server: Path, reached: tuple[Repository, Remote], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository, remote = reached
@@ -399,20 +406,20 @@ def test_whoever_pushes_first_stays_below(
     assert git(server, "rev-parse", "main") == landed.commit
 
 
-def test_a_lock_that_somebody_else_pushed_is_not_overwritten(
+def test_a_lock_pushed_by_another_run_is_not_overwritten(
     server: Path, reached: tuple[Repository, Remote], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository, remote = reached
     tip = fetch_tip(repository, remote, depth=1)
     in_between(monkeypatch, tmp_path, rival(server, tmp_path / "rival", SHOP), "push")
 
-    with pytest.raises(MovedOn):
+    with pytest.raises(BranchDiffers):
         push_change(repository, change(), remote, tip)
 
     assert subjects(server) == ["rival", "a change"]
 
 
-def test_eight_at_once_push_the_same_lock_and_one_is_enough(server: Path) -> None:
+def test_eight_concurrent_pushes_of_the_same_lock_make_one_commit(server: Path) -> None:
     context = get_context("fork")
     writers = [context.Process(target=_push_one, args=(server,)) for _ in range(WRITERS)]
 
@@ -441,7 +448,7 @@ def open_gate(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
 
 
-def test_a_token_reaches_the_server_and_nobody_else(
+def test_a_token_is_sent_to_its_server_only(
     server: Path, certificate: Certificate, canary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_gate(server, monkeypatch)
@@ -469,7 +476,7 @@ def test_a_token_reaches_the_server_and_nobody_else(
     assert "Basic" not in arguments
 
 
-def test_a_token_that_is_not_accepted_is_not_shown(
+def test_the_error_does_not_show_a_rejected_token(
     server: Path, certificate: Certificate, canary: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_gate(server, monkeypatch)
@@ -485,7 +492,7 @@ def test_a_token_that_is_not_accepted_is_not_shown(
     assert canary not in str(caught.value)
 
 
-def test_a_token_does_not_follow_to_another_server(
+def test_a_token_is_not_sent_to_a_redirect_target(
     server: Path, certificate: Certificate, canary: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_gate(server, monkeypatch)
@@ -507,7 +514,7 @@ def test_a_token_does_not_follow_to_another_server(
     assert other.requests == ()
 
 
-def test_what_a_server_says_about_a_token_is_not_repeated(
+def test_a_token_in_a_servers_error_is_masked(
     server: Path, certificate: Certificate, canary: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_gate(server, monkeypatch)
@@ -534,7 +541,7 @@ def test_what_a_server_says_about_a_token_is_not_repeated(
      "https://git.example.org/a b", "https://git.example.org/\x1b[2J", "fd::17", "-oProxyCommand=x:y", "file://",
      "https://[git.example.org/x", "https://user:secret@[::1/x", "ssh://git.example.org\u2100/x"],
 )  # fmt: skip
-def test_only_urls_without_secrets_that_git_may_speak_are_used(url: str) -> None:
+def test_urls_with_secrets_or_other_protocols_are_refused(url: str) -> None:
     with pytest.raises(InvalidUrl) as caught:
         check_url(url)
 
@@ -552,7 +559,7 @@ def test_only_urls_without_secrets_that_git_may_speak_are_used(url: str) -> None
         "file:///srv/git/platform.git",
     ],
 )
-def test_the_usual_urls_are_used(url: str) -> None:
+def test_https_ssh_and_file_urls_are_accepted(url: str) -> None:
     check_url(url)
 
 
@@ -564,7 +571,7 @@ def test_a_token_is_for_https_only(server: Path, canary: str) -> None:
     assert canary not in repr(Token(canary))
 
 
-def test_a_server_that_is_slow_is_given_up_at_the_deadline(
+def test_a_slow_server_is_an_error_at_the_deadline(
     server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_between(monkeypatch, tmp_path, "exec sleep 600", "ls-remote")
@@ -582,19 +589,19 @@ def trusting(server: Path, **limits: int) -> None:
         pass
 
 
-def test_usual_authorities_that_cannot_be_read_are_told(
+def test_unreadable_system_authorities_are_an_error(
     server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = SimpleNamespace(cafile=str(tmp_path), capath=None)
     monkeypatch.setattr("ssl.get_default_verify_paths", lambda: usual)
 
     with pytest.raises(
-        GitFailed, match="the usual certificate authorities cannot be read: it is not a plain"
+        GitFailed, match="the system's certificate authorities cannot be read: it is not a plain"
     ):
         trusting(server)
 
 
-def test_usual_authorities_that_are_too_large_are_told(
+def test_too_large_system_authorities_are_an_error(
     server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "usual").write_text("usual")
@@ -604,7 +611,7 @@ def test_usual_authorities_that_are_too_large_are_told(
         trusting(server, authorities_bytes=4)
 
 
-def test_without_room_for_authorities_it_says_so(server: Path) -> None:
+def test_a_full_disk_for_authorities_is_an_error(server: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2, hard))
 
@@ -615,16 +622,16 @@ def test_without_room_for_authorities_it_says_so(server: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_projects_in_the_root_are_watched_without_what_is_below_them() -> None:
-    made = Change({LOCK_FILE: TWO}, "", made_from=Reads(frozenset({""})))
+def test_the_inputs_of_a_project_in_the_root_do_not_include_subfolders() -> None:
+    made = Change({LOCK_FILE: TWO}, "", made_from=InputFiles(frozenset({""})))
 
     assert [
         path for path in ("xplock.yaml", LOCK_FILE, "src/main.py", f"eu/{LOCK_FILE}") if made.depends_on(path)
     ] == ["xplock.yaml"]
 
 
-def test_with_a_kustomization_everything_but_locks_is_watched() -> None:
-    made = Change({SHOP: TWO}, "", made_from=Reads(frozenset({"shop/"}), everything=True))
+def test_with_a_kustomization_every_file_but_locks_is_an_input() -> None:
+    made = Change({SHOP: TWO}, "", made_from=InputFiles(frozenset({"shop/"}), everything=True))
 
     paths = ("base/provider.yaml", "shop/x.yaml", SHOP, f"eu/{LOCK_FILE}")
     assert [path for path in paths if made.depends_on(path)] == ["base/provider.yaml", "shop/x.yaml"]

@@ -1,4 +1,4 @@
-"""Git is read by plumbing, in every kind of repository, and runs nothing that the repository names."""
+"""Git is read by plumbing commands in every kind of repository, and runs no program of the repository."""
 
 import os
 import stat
@@ -50,7 +50,7 @@ def read(folder: Path, revision: str = "HEAD", name: str = NAME) -> bytes | None
     return read_at(folder, revision, name)
 
 
-def test_a_file_is_read_as_it_was(repository: Path) -> None:
+def test_a_file_is_read_at_a_revision(repository: Path) -> None:
     first = commit(repository, "one\n\n")
     commit(repository, "two")
     git(repository, "tag", "v2")
@@ -62,7 +62,7 @@ def test_a_file_is_read_as_it_was(repository: Path) -> None:
     assert has_at_head(repository, NAME)
 
 
-def test_a_folder_below_has_files_of_its_own(repository: Path) -> None:
+def test_files_of_a_subfolder_are_read_from_there(repository: Path) -> None:
     commit(repository, "above")
     commit(repository, "below", f"shop/eu/{NAME}")
 
@@ -71,7 +71,7 @@ def test_a_folder_below_has_files_of_its_own(repository: Path) -> None:
     assert not has_at_head(repository / "shop", NAME)
 
 
-def test_a_file_that_was_not_there_is_none(repository: Path) -> None:
+def test_a_missing_file_is_none(repository: Path) -> None:
     first = commit(repository, "x", "other.yaml")
     commit(repository, "one")
     (repository / NAME).unlink()
@@ -86,7 +86,7 @@ def test_a_branch_without_commits_has_no_files(repository: Path) -> None:
 
 
 @pytest.mark.parametrize("revision", ["v9", "0" * 40, "refs/heads/none", "HEAD~7"])
-def test_a_revision_that_does_not_exist_is_named(repository: Path, revision: str) -> None:
+def test_the_error_names_an_unknown_revision(repository: Path, revision: str) -> None:
     commit(repository, "one")
 
     with pytest.raises(UnknownRevision, match=f"^{revision} is not a revision") as caught:
@@ -98,10 +98,10 @@ def test_a_revision_that_does_not_exist_is_named(repository: Path, revision: str
 @pytest.mark.parametrize(
     "revision", ["", "--output=x", "-x", "a b", "a\nb", "a:b", "HEAD:x", "\x00", "a" * 300, "*", "a\\b"]
 )
-def test_what_is_not_written_like_a_revision_never_reaches_git(repository: Path, revision: str) -> None:
+def test_an_invalid_revision_never_reaches_git(repository: Path, revision: str) -> None:
     commit(repository, "one")
 
-    with pytest.raises(UnknownRevision, match="is not written like one"):
+    with pytest.raises(UnknownRevision, match="characters that no revision has"):
         read(repository, revision)
 
     assert not (repository / "x").exists()
@@ -120,7 +120,7 @@ def test_a_name_that_looks_like_an_option_is_a_name(repository: Path) -> None:
     assert read(repository, name="--output=x") == b"one"
 
 
-def test_a_link_in_its_place_is_no_file(repository: Path) -> None:
+def test_a_symbolic_link_is_not_read(repository: Path) -> None:
     (repository / NAME).symlink_to("other")
     commit(repository, "x", "other")
 
@@ -135,16 +135,14 @@ def test_outside_of_a_repository_nothing_is_at_head(tmp_path: Path) -> None:
         read(tmp_path)
 
 
-def test_a_folder_that_does_not_exist_is_told(repository: Path) -> None:
+def test_a_missing_folder_is_an_error(repository: Path) -> None:
     commit(repository, "one")
 
     with pytest.raises(GitFailed, match="cannot change to"):
         read(repository / "missing")
 
 
-def test_without_git_a_clone_cannot_be_read(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_git_is_an_error(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commit(repository, "one")
     monkeypatch.setenv("PATH", str(tmp_path))
 
@@ -154,7 +152,7 @@ def test_without_git_a_clone_cannot_be_read(
     assert not has_at_head(tmp_path, NAME)
 
 
-def test_what_a_hook_sets_does_not_lead_elsewhere(
+def test_variables_of_a_hook_do_not_point_git_elsewhere(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit(repository, "here")
@@ -236,7 +234,7 @@ def test_a_file_that_is_too_large_names_the_limit(repository: Path) -> None:
         read_at(repository, "HEAD", NAME, limits=Limits(lock_bytes=999))
 
 
-def test_a_git_that_never_answers_is_given_up(
+def test_git_is_stopped_at_its_time_limit(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = tmp_path / "bin" / "git"
@@ -249,7 +247,7 @@ def test_a_git_that_never_answers_is_given_up(
         read_at(repository, "HEAD", NAME, limits=Limits(git_seconds=1))
 
 
-def test_a_repository_that_is_broken_is_told_in_gits_own_words(repository: Path) -> None:
+def test_the_error_for_a_broken_repository_quotes_git(repository: Path) -> None:
     commit(repository, "one")
     (repository / ".git" / "config").write_text("[core\n")
 
@@ -264,7 +262,7 @@ def test_more_arguments_than_a_program_can_have_are_an_error_and_no_crash(reposi
         Repository(repository).run("ls-tree", "HEAD", "--", *["x" * 100_000] * 100)
 
 
-def test_a_git_that_does_not_listen_is_killed(
+def test_git_is_killed_if_it_ignores_the_first_signal(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stubborn, pid = tmp_path / "bin" / "git", tmp_path / "pid"
@@ -281,7 +279,7 @@ def test_a_git_that_does_not_listen_is_killed(
         os.kill(int(pid.read_text()), 0)
 
 
-def test_how_long_a_connection_took_to_fail_is_not_told() -> None:
+def test_errors_do_not_contain_timings() -> None:
     said = "fatal: Failed to connect to there port 1 after {} ms: Couldn't connect\n"
 
     told = {describe_failure("there", said.format(number)).why for number in (0, 17)}
@@ -289,7 +287,7 @@ def test_how_long_a_connection_took_to_fail_is_not_told() -> None:
     assert told == {("Failed to connect to there port 1: Couldn't connect",)}
 
 
-def test_hints_about_gits_own_commands_are_left_out_whoever_gives_them() -> None:
+def test_hints_of_git_and_of_servers_are_left_out() -> None:
     said = "remote: error: cannot lock ref\nremote: hint: run 'git gc'\nhint: fetch first\nremote: \t hint: or not\n"
 
     assert describe_failure("there", said).why == ("error: cannot lock ref",)

@@ -118,7 +118,7 @@ def test_pre_commit_accepts_the_manifest() -> None:
     assert done == (0, "")
 
 
-def test_checking_is_for_every_commit_and_locking_for_whoever_asks(manifest: Any) -> None:
+def test_the_check_hook_runs_on_every_commit_and_the_lock_hook_by_hand(manifest: Any) -> None:
     assert [(hook["id"], hook["entry"], hook["stages"]) for hook in manifest] == [
         ("xplock-check", "xplock check", ["pre-commit", "pre-merge-commit", "pre-push"]),
         ("xplock-lock", "xplock lock", ["manual"]),
@@ -143,7 +143,7 @@ def test_checking_is_for_every_commit_and_locking_for_whoever_asks(manifest: Any
         ("render/yaml/writer.py", False),
     ],
 )
-def test_only_files_that_can_matter_start_a_check(manifest: Any, path: str, concerns: bool) -> None:
+def test_only_relevant_files_start_a_check(manifest: Any, path: str, concerns: bool) -> None:
     # As pre-commit looks for it.
     assert bool(re.search(hook_of(manifest, "xplock-check")["files"], path)) is concerns
 
@@ -217,7 +217,7 @@ def test_a_link_alone_is_checked(root: Path) -> None:
     assert is_refused(commit(root))
 
 
-def test_what_only_deletes_is_checked_if_the_hook_always_runs(root: Path, hooks: Hooks) -> None:
+def test_a_commit_that_only_deletes_is_checked_if_the_hook_always_runs(root: Path, hooks: Hooks) -> None:
     git(root, "rm", "--quiet", f"{SHOP}/{LOCK_FILE}")
 
     # pre-commit names no file that is gone.
@@ -230,7 +230,7 @@ def test_what_only_deletes_is_checked_if_the_hook_always_runs(root: Path, hooks:
     assert is_refused(done, "lock-missing")
 
 
-def test_what_is_staged_is_checked_and_what_is_not_comes_back(root: Path) -> None:
+def test_staged_content_is_checked_and_unstaged_content_is_restored(root: Path) -> None:
     before = text_of(root / SHOP)
     settings = root / SHOP / "xplock.yaml"
     ask(root, "app:v2.0.0")
@@ -253,7 +253,7 @@ def test_what_is_staged_is_checked_and_what_is_not_comes_back(root: Path) -> Non
     assert settings.read_bytes() == asked
 
 
-def test_a_manifest_that_git_does_not_know_yet_counts(root: Path) -> None:
+def test_an_untracked_manifest_counts(root: Path) -> None:
     (root / SHOP / "config.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
     stage(root)
     (root / SHOP / "tool.yaml").write_text(
@@ -334,7 +334,7 @@ def test_locking_fails_once_because_it_has_changed_a_file(root: Path) -> None:
     assert text_of(root / SHOP) == written
 
 
-def test_locking_what_is_staged_runs_although_nothing_is(root: Path) -> None:
+def test_the_lock_hook_runs_without_staged_files(root: Path) -> None:
     settings = ask(root, "app:v2.0.0") / "xplock.yaml"
     asked = settings.read_bytes()
 
@@ -346,7 +346,7 @@ def test_locking_what_is_staged_runs_although_nothing_is(root: Path) -> None:
     assert settings.read_bytes() == asked
 
 
-def test_locking_asks_registries_and_checking_asks_nobody(
+def test_the_lock_hook_asks_registries_and_the_check_hook_does_not(
     root: Path, hooks: Hooks, open_registry: RunningRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host, folder = open_registry.host, "clusters/online"
@@ -372,7 +372,7 @@ def test_locking_asks_registries_and_checking_asks_nobody(
     assert PASSED.search(checked.output)
 
 
-def test_locking_within_a_hook_knows_which_repository_it_is_in(root: Path, hooks: Hooks) -> None:
+def test_the_lock_hook_finds_its_repository(root: Path, hooks: Hooks) -> None:
     reconfigure(root, hooks, {**LOCK, "stages": ["pre-commit"]})
     assert commit(root).code == 0
     tree = _linked(root)
@@ -441,7 +441,7 @@ def test_several_folders_are_checked_together(root: Path, hooks: Hooks, several:
     assert f"{SHOP}: " not in stale.output
 
 
-def test_what_init_writes_works_with_the_installed_command(
+def test_the_hooks_of_init_work_with_the_installed_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
@@ -467,7 +467,7 @@ def test_what_init_writes_works_with_the_installed_command(
     assert "warn" not in (missing.output + good.output).lower()
 
 
-def test_the_readme_leads_to_hooks_that_work(hooks: Hooks, tmp_path: Path) -> None:
+def test_the_hooks_of_the_readme_work(hooks: Hooks, tmp_path: Path) -> None:
     readme = (TOP / "README.md").read_text()
     section = readme.partition("\n## Before every commit\n")[2].partition("\n## ")[0]
     [block] = re.findall(r"^```yaml\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)

@@ -1,4 +1,4 @@
-"""A commit of ours says who made it and from what; whoever reads that back knows whether to trust the lock again."""
+"""Trailers: our commits name the version of xplock and the inputs of their locks."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ DIGEST = "sha256:" + "a" * 64
 OTHER = "sha256:" + "b" * 64
 
 
-def test_what_is_written_is_read_back() -> None:
+def test_written_trailers_are_read_back() -> None:
     trailers = Trailers("1.2.3", {"b c/lock.yaml": OTHER, "a/lock.yaml": DIGEST})
 
     lines = format_trailers(trailers)
@@ -48,11 +48,11 @@ def test_trailers_of_others_do_not_matter() -> None:
         "subject\n\nXplock-Version: 1\nXplock-Version: 2",
     ],
 )
-def test_a_message_of_somebody_else_has_none(message: str) -> None:
+def test_other_messages_have_no_trailers(message: str) -> None:
     assert parse_trailers(message) is None
 
 
-def test_a_record_that_is_not_one_is_left_out() -> None:
+def test_an_invalid_record_is_left_out() -> None:
     message = f"s\n\nXplock-Version: 1\nXplock-Inputs: sha256:1 x\nXplock-Inputs: {DIGEST}\nXplock-Inputs: {DIGEST} y"
 
     assert parse_trailers(message) == Trailers("1", {"y": DIGEST})
@@ -82,7 +82,7 @@ def trailers_at(repository: Repository, tip: str, path: str) -> Trailers | None:
     return find_trailers(read_message(repository, commit), path) if commit else None
 
 
-def test_the_last_commit_that_touched_a_lock_is_asked(tmp_path: Path) -> None:
+def test_the_trailers_are_those_of_the_last_change_of_the_lock(tmp_path: Path) -> None:
     root = shop(tmp_path)
     repository = Repository(root)
     none = trailers_at(repository, git(root, "rev-parse", "HEAD"), SHOP)
@@ -100,7 +100,7 @@ def test_the_last_commit_that_touched_a_lock_is_asked(tmp_path: Path) -> None:
     assert last_touch(repository, later, "missing") is None
 
 
-def test_a_commit_that_was_made_for_another_lock_tells_nothing(tmp_path: Path) -> None:
+def test_trailers_for_another_lock_are_ignored(tmp_path: Path) -> None:
     root = shop(tmp_path)
     project(root, ONE, "eu")
     save(root)

@@ -281,7 +281,10 @@ def test_what_is_in_the_place_of_a_lock_is_not_taken_away_with_it(root: Path, th
     done = xplock("commit", folder=root / "store")
 
     assert (done.code, git(root, "rev-parse", "HEAD")) == (1, before)
-    assert f"  why:  something else is committed in the place of store/{LOCK_FILE}\n  next:" in done.errors
+    assert (
+        f"  why:  the commit has a folder at store/{LOCK_FILE}, or a file at one of the folders above it\n  next:"
+        in done.errors
+    )
 
 
 # G4: races
