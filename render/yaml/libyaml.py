@@ -1,12 +1,14 @@
 """YAML → plain values by way of libyaml: whatever is valid, and an error with its line for whatever is not."""
 
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from typing import Any
 
 import yaml
 
 from render.limits import LimitExceeded, setting
 from render.yaml.documents import InvalidDocument, Place, Rules
+from render.yaml.folding import fold
 from render.yaml.scalars import parse_plain_scalar
 
 # libyaml's parser is the same machine, twenty times faster; wheels on odd platforms come without it.
@@ -160,7 +162,7 @@ class _Open:
         elif self._key is None:
             self._take_key(event, value)
         else:
-            if self._rules.only is None or self._key in self._rules.only:
+            if self._rules.only is None or self._is_wanted():
                 self.value[self._key] = value
             self._key = None
 
@@ -171,8 +173,11 @@ class _Open:
                 self.value.setdefault(key, value)
 
     def _leads_on(self) -> bool:
-        only = self._rules.only or ()
-        return self._kept and (self._merging or self._is_merged or self._key in only)
+        return self._kept and (self._merging or self._is_merged or self._is_wanted())
+
+    def _is_wanted(self) -> bool:
+        # Other spellings of a wanted key are kept as well: Go may take them for it, so the caller has to see them.
+        return self._key is not None and fold(self._key) in _folded(self._rules.only)
 
     def _take_key(self, event: Any, value: Any) -> None:
         key = value if isinstance(event, yaml.AliasEvent) else getattr(event, "value", None)
@@ -237,6 +242,11 @@ class _Finder:
             self._way[-1] = getattr(event, "value", "")
             self._has_key[-1] = True
         return True
+
+
+@lru_cache
+def _folded(only: frozenset[str] | None) -> frozenset[str]:
+    return frozenset(map(fold, only or ()))
 
 
 def _line(event: Any) -> int:
