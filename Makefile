@@ -15,7 +15,7 @@ E2E_TOOLS := etcd:etcd-server redis-server
 E2E := $(patsubst %,tests/e2e/test_%.py,soak moves sync environment)
 E2E += $(filter-out $(E2E),$(sort $(wildcard tests/e2e/test_*.py)))
 ifeq ($(SHORT),1)
-E2E := $(patsubst %,tests/e2e/test_%.py,moves sync closure cmp_server repo_server repo_server_errors moved_tag)
+E2E := $(patsubst %,tests/e2e/test_%.py,moves sync closure cmp_server repo_server repo_server_errors moved_tag package_parser)
 endif
 PARALLEL := --numprocesses auto --dist loadfile
 

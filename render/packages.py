@@ -91,8 +91,6 @@ class Package:
     digest: Digest
     metadata: Metadata
     objects: tuple[PackagedObject, ...]
-    # Documents that no reader understands; Crossplane will not install such a package.
-    unreadable: tuple[str, ...] = ()
 
 
 def is_meta(api_version: str) -> bool:

@@ -11,7 +11,7 @@ from render.registry.layout import Layout
 from render.registry.routes import Images
 from render.system.files import META_FILE, PROJECT_FILES, is_there, read_plain
 from render.xpkg.build import BuiltPackage, build_package
-from render.xpkg.contents import identify
+from render.xpkg.identity import identify
 from render.xpkg.inspect import Inspection, inspect_image
 from render.xpkg.metadata import parse_metadata, parse_project
 from render.xpkg.package_file import PackageFile

@@ -13,7 +13,6 @@ def notes(resolution: Resolution) -> tuple[str, ...]:
         *_wrong_kinds(resolution),
         *_completed(resolution),
         *_lookalikes(resolution),
-        *_unreadable(resolution),
     )
 
 
@@ -40,9 +39,3 @@ def _lookalikes(resolution: Resolution) -> Iterator[str]:
     for sources in ends.values():
         if len(sources) > 1:
             yield f"{' and '.join(map(str, sources))} look like one package from {len(sources)} places"
-
-
-def _unreadable(resolution: Resolution) -> Iterator[str]:
-    for source, chosen in resolution.packages.items():
-        if chosen.package.unreadable:
-            yield f"{source} {chosen.candidate} has documents that Crossplane cannot read, and will not install"

@@ -50,7 +50,6 @@ def inspection_document(found: Inspection) -> dict[str, Any]:
             {"apiVersion": item.api_version, "kind": item.kind, "name": item.name} for item in found.objects
         ],
         "misplacedObjects": [f"{item.kind}/{item.name}" for item in found.misplaced],
-        "unreadableDocuments": list(found.unreadable),
         **(_image_document(found.image) if found.image else {}),
     }
 
@@ -154,9 +153,6 @@ def _layers(image: Image) -> Iterator[str]:
 
 
 def _notes(found: Inspection) -> Iterator[str]:
-    if found.unreadable:
-        yield f"note: {counted(len(found.unreadable), 'document')} cannot be read; Crossplane will not install this package"
-        yield from (f"  {visible(problem)}" for problem in found.unreadable[:_LISTED_OBJECTS])
     wrong: list[PackagedObject] = found.misplaced
     if wrong:
         kind = found.metadata.kind

@@ -1,4 +1,4 @@
-"""Which objects a package of each kind may hold."""
+"""Which objects Crossplane reads from a package, and which of them a package of each kind may hold."""
 
 from collections.abc import Iterable
 
@@ -28,11 +28,27 @@ ALLOWED: dict[Kind, frozenset[tuple[str, str]]] = {
 }  # fmt: skip
 
 
+# Crossplane decodes these too and installs none of them. It refuses a package with an object of any other kind.
+# It also decodes lists and the kinds of requests (ListOptions, Status); no package has a reason to hold one.
+_DECODED = frozenset({
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"),
+    ("apiextensions.crossplane.io/v1", "CompositionRevision"),
+    ("apiextensions.crossplane.io/v1alpha1", "Usage"),
+})  # fmt: skip
+KNOWN = _DECODED.union(*ALLOWED.values())
+
+
+def is_known(item: PackagedObject) -> bool:
+    """Tell whether Crossplane accepts a package that holds this object."""
+    return (item.api_version, item.kind) in KNOWN
+
+
 def misplaced(kind: Kind, objects: Iterable[PackagedObject]) -> list[PackagedObject]:
     """Return the objects that a package of this kind may not hold, in their order."""
     return [item for item in objects if (item.api_version, item.kind) not in ALLOWED[kind]]
 
 
 def format_allowed(kind: Kind) -> str:
-    """Return the kinds of object that a package of this kind may hold, for a person."""
+    """Return the kinds of object that a package of this kind may hold, as one text."""
     return ", ".join(sorted({name for _, name in ALLOWED[kind]}))

@@ -13,7 +13,8 @@ from render.packages import Metadata, PackagedObject, is_meta
 from render.registry.oci import Platform
 from render.system.files import META_FILE, is_folder, read_plain
 from render.xpkg.allowed_objects import format_allowed, misplaced
-from render.xpkg.contents import Document, identify, split_documents
+from render.xpkg.contents import Document, split_documents
+from render.xpkg.identity import identify
 from render.xpkg.image import BASE_LAYER, EXAMPLES_LAYER, PACKAGE_FILE
 from render.xpkg.metadata import InvalidMetadata, parse_metadata
 from render.xpkg.packing import PackedImage, pack_image

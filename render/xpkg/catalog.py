@@ -1,4 +1,4 @@
-"""Registries in the shape the solver asks for: tags of a source, and the package behind a reference."""
+"""Packages by reference, in the form that the solver asks for: tags of a source, and the package of a reference."""
 
 import json
 from collections.abc import Sequence
@@ -11,12 +11,15 @@ from render.references import Digest, Reference, Source
 from render.registry.routes import Images
 from render.xpkg.contents import Contents, parse_meta, read_contents
 from render.xpkg.image import fetch_image, fetch_package_yaml
+from render.xpkg.package_errors import naming_package
 
 _FACTS = "package"
+# Raised whenever a package is read more strictly: facts that an older version kept are not used again.
+_FORMAT = 2
 
 
 class Facts(Protocol):
-    """Where facts about a digest are kept between runs."""
+    """Storage for facts about a digest, kept between runs."""
 
     def get_facts(self, digest: Digest, kind: str) -> bytes | None: ...
     def put_facts(self, digest: Digest, kind: str, data: bytes) -> None: ...
@@ -24,7 +27,7 @@ class Facts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Reads packages; what was read of a digest once is remembered."""
+    """Reads packages, each digest once: the facts about it are stored."""
 
     images: Images
     facts: Facts
@@ -39,40 +42,43 @@ class Catalog:
         return self.images.content(reference).digest
 
     def package(self, reference: Reference) -> Package:
-        """Return the package that a reference names."""
+        """Return the package that a reference names; every error about its content names the package."""
         digest = reference.digest or self.digest(reference)
-        known = self.facts.get_facts(digest, _FACTS)
-        contents = _parse_facts(known) if known else None
-        if contents is None:
-            # From here on by digest: a tag may move between two questions.
-            image = fetch_image(self.images, Reference(reference.source, digest=digest), self.limits)
-            contents = _Facts.of(
-                read_contents(fetch_package_yaml(self.images, image, self.limits), self.limits)
-            )
-            self.facts.put_facts(digest, _FACTS, contents.format())
-        metadata = parse_meta(contents.meta.encode(), contents.line, self.limits)
-        return Package(reference.source, digest, metadata, contents.objects, contents.unreadable)
+        with naming_package(str(Reference(reference.source, reference.tag, digest)), reference.source):
+            facts = self._facts(reference.source, digest)
+            metadata = parse_meta(facts.meta.encode(), facts.line, self.limits)
+        return Package(reference.source, digest, metadata, facts.objects)
+
+    def _facts(self, source: Source, digest: Digest) -> "_Facts":
+        stored = self.facts.get_facts(digest, _FACTS)
+        facts = _parse_facts(stored) if stored else None
+        if facts is None:
+            # By digest, since a tag may move between two requests.
+            image = fetch_image(self.images, Reference(source, digest=digest), self.limits)
+            package_yaml = fetch_package_yaml(self.images, image, self.limits)
+            facts = _Facts.of(read_contents(package_yaml, self.limits))
+            self.facts.put_facts(digest, _FACTS, facts.format())
+        return facts
 
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What is kept of a package.yaml; the metadata as text, so that a newer xplock reads it with newer eyes."""
+    """What is stored of a package.yaml. The metadata is text, so that a newer xplock parses it by newer rules."""
 
     meta: str
     line: int
     objects: tuple[PackagedObject, ...]
-    unreadable: tuple[str, ...]
 
     @classmethod
     def of(cls, contents: Contents) -> "_Facts":
-        return cls(contents.meta.text(), contents.meta.line, contents.objects, contents.unreadable)
+        return cls(contents.meta.text(), contents.meta.line, contents.objects)
 
     def format(self) -> bytes:
         facts = {
+            "format": _FORMAT,
             "meta": self.meta,
             "line": self.line,
             "objects": [[item.api_version, item.kind, item.name] for item in self.objects],
-            "unreadable": self.unreadable,
         }
         return json.dumps(facts).encode()
 
@@ -80,15 +86,12 @@ class _Facts:
 def _parse_facts(data: bytes) -> _Facts | None:
     try:
         facts = json.loads(data)
-        objects = tuple(PackagedObject(*_texts(item)) for item in facts["objects"])
-        return _Facts(_text(facts["meta"]), int(facts["line"]), objects, _texts(facts["unreadable"]))
+        objects = tuple(PackagedObject(*(_text(text) for text in item)) for item in facts["objects"])
+        found = _Facts(_text(facts["meta"]), int(facts["line"]), objects)
+        return found if facts["format"] == _FORMAT else None
     except (ValueError, KeyError, TypeError, RecursionError):
-        # Written by a version that kept other facts.
+        # Damaged, or written by a version that stored other facts.
         return None
-
-
-def _texts(items: Any) -> tuple[str, ...]:
-    return tuple(_text(item) for item in items)
 
 
 def _text(item: Any) -> str:

@@ -1,4 +1,4 @@
-"""Image → package.yaml: the same platform, layer and file that Crossplane takes, or a refusal."""
+"""Image → package.yaml: the platform, layer and file that Crossplane takes, or an error where there are two."""
 
 import posixpath
 import re
@@ -18,14 +18,14 @@ EXAMPLES_LAYER = "upbound"
 EXTENSIONS_MANIFEST = "xpkg-extensions"
 PACKAGE_FILE = "package.yaml"
 
-# Whatever the cluster runs on: the package controller asks for this one.
+# The package controller asks for this platform, whatever the cluster runs on.
 _PLATFORM = ("linux", "amd64")
 _WHITEOUT, _OPAQUE = ".wh.", ".wh..wh..opq"
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 class InvalidImage(UnusableContent):
-    """An image that is no package, or could be taken for two."""
+    """An image without a package, or with two that tools may choose between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Image:
     """The image that Crossplane unpacks, and the index it was found in."""
 
     source: Source
-    # Of what the reference names: an index, or the manifest itself. Crossplane pins and names by it.
+    # The digest that the reference names: of an index, or of the manifest itself. Crossplane uses it in names.
     digest: Digest
     manifest_digest: Digest
     manifest: Manifest
@@ -47,41 +47,41 @@ class Image:
 
 
 def is_extensions(child: Descriptor) -> bool:
-    """Tell whether an index entry is the one for other tools."""
+    """Tell whether an index entry is the manifest for other tools."""
     return child.platform is None and child.annotations.get(XPKG_ANNOTATION) == EXTENSIONS_MANIFEST
 
 
 def fetch_image(images: Images, reference: Reference, limits: Limits) -> Image:
-    """Find the image Crossplane would unpack for a reference."""
+    """Fetch the manifest of the image that Crossplane unpacks for a reference."""
     content = images.content(reference)
     digest, index = content.digest, None
     for _ in range(limits.index_depth + 1):
         try:
             document = parse_content(content, limits)
         except InvalidManifest as error:
-            error.what = f"{reference.source}@{content.digest} cannot be used"
+            error.what = f"its manifest {content.digest} cannot be used"
             raise
         if isinstance(document, Manifest):
             return Image(reference.source, digest, content.digest, document, index)
         index = index or document
         content = _fetch_child(images, reference.source, _choose_child(document))
-    raise LimitExceeded(f"{reference} is an index of indexes", "index_depth", limits)
+    raise LimitExceeded("its index contains indexes", "index_depth", limits)
 
 
 def fetch_package_yaml(images: Images, image: Image, limits: Limits) -> Iterator[bytes]:
-    """Yield package.yaml out of an image, checking on the way that there is no second one."""
+    """Yield the bytes of package.yaml; a second package.yaml in the image is an error."""
     return _bounded(_package_yaml(images, image, limits), limits)
 
 
 def base_layer(image: Image) -> Descriptor | None:
-    """Return the layer that is marked as the package, if one is."""
+    """Return the layer that is annotated as the package, if one is."""
     marked = [
         layer for layer in image.manifest.layers if layer.annotations.get(XPKG_ANNOTATION) == BASE_LAYER
     ]
     if len(marked) > 1:
         raise InvalidImage(
-            f"{image.source}@{image.manifest_digest} has {len(marked)} layers that claim to be the package",
-            why=f"each has the annotation {XPKG_ANNOTATION}: {BASE_LAYER}, and tools may differ in which they take",
+            f"its image {image.manifest_digest} has {len(marked)} package layers",
+            why=f"each has the annotation {XPKG_ANNOTATION}: {BASE_LAYER}, and tools may choose differently",
             next="ask the package's maintainers to build it again",
         )
     return marked[0] if marked else None
@@ -89,12 +89,12 @@ def base_layer(image: Image) -> Descriptor | None:
 
 def _choose_child(index: Index) -> Descriptor:
     for child in index.manifests:
-        # An entry without a platform counts as the wanted one; one with an empty platform does not.
+        # An entry without a platform counts as linux/amd64; one with an empty platform does not.
         if child.platform is None or (child.platform.os, child.platform.architecture) == _PLATFORM:
             return child
     there = ", ".join(str(child.platform) for child in index.manifests) or "nothing at all"
     raise InvalidImage(
-        f"the image index has no entry for {'/'.join(_PLATFORM)}",
+        f"its image index has no entry for {'/'.join(_PLATFORM)}",
         why=f"Crossplane takes that one on every machine; the index has {there}",
         next="ask the package's maintainers to push it for linux/amd64 too",
     )
@@ -104,9 +104,9 @@ def _fetch_child(images: Images, source: Source, child: Descriptor) -> Content:
     content = images.content(Reference(source, digest=child.digest))
     if len(content.data) != child.size:
         raise InvalidImage(
-            f"{source}@{child.digest} is not as long as its index says",
-            why=f"the index says {child.size:,} bytes, there are {len(content.data):,}",
-            next="do not use this package; tell whoever runs the registry",
+            f"its manifest {child.digest} has another size than its index says",
+            why=f"the index says {child.size:,} bytes, the manifest has {len(content.data):,}",
+            next="do not use this package; report it to the operators of the registry",
         )
     return content
 
@@ -114,7 +114,7 @@ def _fetch_child(images: Images, source: Source, child: Descriptor) -> Content:
 def _package_yaml(images: Images, image: Image, limits: Limits) -> Iterator[bytes]:
     marked = base_layer(image)
     seen = _Seen(image)
-    # The top layer first: what it has or hides, the layers below it no longer have.
+    # The top layer first: it hides files of the layers below.
     for layer in [marked] if marked else reversed(image.manifest.layers):
         with images.blob(image.source, layer) as file:
             for entry, stream in read_entries(unpack(file, limits), limits):
@@ -123,18 +123,20 @@ def _package_yaml(images: Images, image: Image, limits: Limits) -> Iterator[byte
         seen.next_layer()
     if not seen.found:
         raise InvalidImage(
-            f"{image.source}@{image.manifest_digest} has no {PACKAGE_FILE}",
-            why="it is not a Crossplane package" if marked is None else "its package layer does not hold one",
+            f"its image {image.manifest_digest} has no {PACKAGE_FILE}",
+            why="it is not a Crossplane package"
+            if marked is None
+            else "its package layer does not contain one",
             next="check the reference; runtime images and packages often have similar names",
         )
 
 
 @dataclass(slots=True)
 class _Seen:
-    """Which names upper layers have taken or hidden, and whether package.yaml was found.
+    """The names that upper layers have taken or hidden, and the package.yaml that was found.
 
-    This follows extractLayer of go-containerregistry's mutate package step by step: a file that only one of the two
-    sees is an attack.
+    This follows extractLayer of go-containerregistry's mutate package step by step, since a file that only one of the
+    two sees is an attack.
     """
 
     image: Image
@@ -146,12 +148,12 @@ class _Seen:
     _files_here: set[str] = field(default_factory=set)
 
     def shows(self, entry: Entry) -> bool:
-        """Tell whether an entry is in the resulting file system, and remember what it hides."""
+        """Tell whether an entry is in the resulting file system, and record what it hides."""
         path = _clean(entry.name)
         self._refuse_outside(entry, path)
         folder, base = _split(path)
         if _escapes(path, entry.link):
-            # Left out, and it hides nothing. As package.yaml it is refused all the same.
+            # Crossplane leaves it out, and it hides nothing. If it is a package.yaml, take() refuses it.
             return base == PACKAGE_FILE
         if base == _OPAQUE:
             self._opaque_here.add(folder)
@@ -160,24 +162,24 @@ class _Seen:
         hidden = posixpath.join(folder, base.removeprefix(_WHITEOUT))
         name = path if entry.directory else _clean(hidden)
         if name in self._names and not whiteout:
-            # A second entry of the same layer is left out by Crossplane, and by us refused.
+            # Crossplane leaves out a second entry of the same layer. If it is a package.yaml, take() refuses it.
             return name in self._files_here and base == PACKAGE_FILE
         if any(self._names.get(above) or above in self._opaque for above in _above(name)):
             return False
-        # Crossplane's library hides the name from here on, in this layer too.
+        # Crossplane's library hides the name from here on, also in this layer.
         self._names[name] = whiteout or not entry.directory
         if not whiteout:
             self._files_here.add(name)
         return not whiteout
 
     def take(self, entry: Entry, content: Iterator[bytes], *, flattened: bool) -> Iterator[bytes]:
-        """Yield the content of package.yaml; a second one, or one that is no plain file, is an error."""
+        """Yield the content of package.yaml; a second one, or one that is not a plain file, is an error."""
         name = _clean(entry.name) if flattened else entry.name.rstrip("/")
         if posixpath.basename(name) != PACKAGE_FILE:
             return
         if self.found or not entry.regular:
             raise InvalidImage(
-                f"{self.image.source}@{self.image.manifest_digest} cannot be read in one way only",
+                f"its image {self.image.manifest_digest} has no single {PACKAGE_FILE}",
                 why=f"it has {self.found} and {entry.name}"
                 if self.found
                 else f"{entry.name} is not a plain file",
@@ -187,7 +189,7 @@ class _Seen:
         yield from content
 
     def next_layer(self) -> None:
-        """An opaque folder hides what lower layers have in it, not what its own layer has."""
+        """Go to the layer below, where files in opaque folders are hidden."""
         self._opaque |= self._opaque_here
         self._opaque_here.clear()
         self._files_here.clear()
@@ -196,14 +198,14 @@ class _Seen:
         slashed = _clean(path.replace("\\", "/"))
         if slashed.split("/")[0] == ".." or path.startswith("\\") or _DRIVE.match(slashed):
             raise InvalidImage(
-                f"{self.image.source}@{self.image.manifest_digest} has a file outside of its root",
-                why=f"a layer names {entry.name!r}",
+                f"its image {self.image.manifest_digest} has a file outside of its root",
+                why=f"a layer has the file {entry.name!r}",
                 next="do not use this image",
             )
 
 
 def _clean(path: str) -> str:
-    # Go's path.Clean: two slashes in front are one, as everywhere else.
+    # Go's path.Clean makes one slash of two in front, too.
     cleaned = posixpath.normpath(path)
     return cleaned[1:] if cleaned.startswith("//") else cleaned
 
@@ -232,5 +234,5 @@ def _bounded(chunks: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
     for chunk in chunks:
         total += len(chunk)
         if total > limits.package_bytes:
-            raise LimitExceeded(f"{PACKAGE_FILE} is too large", "package_bytes", limits)
+            raise LimitExceeded(f"its {PACKAGE_FILE} is too large", "package_bytes", limits)
         yield chunk

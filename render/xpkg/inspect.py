@@ -1,4 +1,4 @@
-"""Everything that can be told about one package."""
+"""Reference → everything that a package holds."""
 
 from dataclasses import dataclass
 
@@ -9,27 +9,28 @@ from render.registry.routes import Images
 from render.xpkg.allowed_objects import misplaced
 from render.xpkg.contents import parse_meta, read_contents
 from render.xpkg.image import Image, fetch_image, fetch_package_yaml
+from render.xpkg.package_errors import naming_package
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What a package is, where it came from, and what Crossplane would think of it."""
+    """A package, the image it was read from, and what Crossplane would leave out of it."""
 
     name: str
     metadata: Metadata
     objects: tuple[PackagedObject, ...] = ()
     image: Image | None = None
-    unreadable: tuple[str, ...] = ()
 
     @property
     def misplaced(self) -> list[PackagedObject]:
-        """The objects that this kind of package may not hold; Crossplane leaves them out."""
+        """The objects that this kind of package may not hold; Crossplane does not install them."""
         return misplaced(self.metadata.kind, self.objects)
 
 
 def inspect_image(name: str, images: Images, reference: Reference, limits: Limits) -> Inspection:
-    """Read a package to its end."""
-    image = fetch_image(images, reference, limits)
-    contents = read_contents(fetch_package_yaml(images, image, limits), limits)
-    metadata = parse_meta(contents.meta.text().encode(), contents.meta.line, limits)
-    return Inspection(name, metadata, contents.objects, image, contents.unreadable)
+    """Read the whole package; every error about its content names it."""
+    with naming_package(name, reference.source):
+        image = fetch_image(images, reference, limits)
+        contents = read_contents(fetch_package_yaml(images, image, limits), limits)
+        metadata = parse_meta(contents.meta.text().encode(), contents.meta.line, limits)
+    return Inspection(name, metadata, contents.objects, image)

@@ -1,4 +1,4 @@
-"""Layer → tar entries, in one bounded pass; nothing is ever written to disk by name."""
+"""Layer → tar entries, in one bounded pass; nothing is written to disk under a name from the archive."""
 
 import importlib
 import re
@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from render.errors import RenderError, UnusableContent
+from render.errors import UnusableContent
 from render.limits import MIB, LimitExceeded, Limits
+from render.xpkg.package_errors import UnsupportedCompression
 
 _CHUNK = 256 << 10
 _BLOCK = 512
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-# As much as Go's reader accepts for a name or an extended header.
+# The most that Go's reader accepts for a name or an extended header.
 _SPECIAL_BYTES = 1 * MIB
-# As much as Linux accepts for a path; whoever flattens layers has to remember every name.
+# The longest path on Linux. Every name is kept in memory while layers are flattened.
 _LONGEST_NAME = 4_096
 _HEADER_ONLY = frozenset(b"123456")
 _SPECIAL = frozenset({b"x", b"L", b"K"})
@@ -27,7 +28,7 @@ class InvalidLayer(UnusableContent):
 
     def __init__(self, why: str) -> None:
         super().__init__(
-            "a layer of the package cannot be unpacked",
+            "one of its layers cannot be unpacked",
             why=why,
             next="ask the package's maintainers to build it again",
         )
@@ -41,13 +42,13 @@ class Entry:
     size: int
     regular: bool
     directory: bool = False
-    # Where a symbolic or hard link points to.
+    # The target of a symbolic or hard link.
     link: str = ""
 
 
 @dataclass(slots=True)
-class _Said:
-    """What special entries say about the next real one."""
+class _Extended:
+    """Fields of the next entry that special entries before it set."""
 
     records: dict[str, bytes] = field(default_factory=dict)
     name: bytes = b""
@@ -55,36 +56,36 @@ class _Said:
 
 
 def unpack(file: IO[bytes], limits: Limits) -> Iterator[bytes]:
-    """Decompress a layer; what it is compressed with is told by its first bytes, not by its media type."""
+    """Decompress a layer; its first bytes decide how, not its media type."""
     total = 0
     for chunk in _decompress(file):
         total += len(chunk)
         if total > limits.unpacked_bytes:
-            raise LimitExceeded("a layer unpacks into too much", "unpacked_bytes", limits)
+            raise LimitExceeded("one of its layers is too large when unpacked", "unpacked_bytes", limits)
         yield chunk
 
 
 def read_entries(chunks: Iterator[bytes], limits: Limits) -> "Iterator[tuple[Entry, Stream]]":
-    """Yield each entry of a tar archive with the stream to read its content from, until the next is asked for.
+    """Yield each entry of a tar archive with the stream of its content, which is valid until the next entry.
 
-    Names and sizes are those that Go's archive/tar sees; where another reader could see others, the layer is refused.
+    Names and sizes are those that Go's archive/tar reads. Where another reader may read others, the layer is refused.
     """
     stream, seen = Stream(chunks), 0
-    said = _Said()
+    extended = _Extended()
     while header := _next_header(stream):
         seen += 1
         if seen > limits.tar_members:
-            raise LimitExceeded("a layer has too many files", "tar_members", limits)
+            raise LimitExceeded("one of its layers has too many files", "tar_members", limits)
         kind = header[156:157]
         if kind in _SPECIAL:
-            _hear(said, kind, _read_special(stream, header))
+            _extend(extended, kind, _read_special(stream, header))
             continue
-        yield from _global(stream, header) if kind == b"g" else _entry(stream, header, said)
-        said = _Said()
+        yield from _global(stream, header) if kind == b"g" else _entry(stream, header, extended)
+        extended = _Extended()
 
 
 class Stream:
-    """Chunks, read in pieces of any size; `left` is what the open entry still has, `position` how far we are."""
+    """Reads chunks in pieces of any size; `left` bytes of the open entry follow, `position` bytes were read."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
@@ -100,7 +101,7 @@ class Stream:
         return self._take(size)
 
     def content(self) -> Iterator[bytes]:
-        """Yield the rest of the open entry, as it comes."""
+        """Yield the rest of the open entry, in chunks of any size."""
         while self.left:
             if self._at == len(self._buffer):
                 chunk = next(self._chunks, None)
@@ -134,7 +135,7 @@ def _gunzip(file: IO[bytes]) -> Iterator[bytes]:
     while data := file.read(_CHUNK):
         while data:
             if member.eof:
-                # Another member may follow; whatever else does is not part of the archive.
+                # Another member may follow; other bytes are not part of the archive.
                 if not data.startswith(_GZIP[: len(data)]):
                     return
                 member = zlib.decompressobj(31)
@@ -166,9 +167,9 @@ def _zstd_module() -> Any:
             return importlib.import_module(name)
         except ImportError:
             continue
-    raise RenderError(
-        "a layer of the package is compressed with zstd",
-        why="Python reads that by itself from 3.14 on",
+    raise UnsupportedCompression(
+        "one of its layers is compressed with zstd",
+        why="Python decompresses that without an extra from 3.14 on",
         next="install the extra: pip install 'xplock[zstd]'",
     )
 
@@ -178,11 +179,11 @@ def _next_header(stream: Stream) -> bytes | None:
     if not any(header):
         if any(stream.read(_BLOCK)):
             # Python's reader stops here, Go's fails, others read on.
-            raise InvalidLayer("it goes on behind its end")
+            raise InvalidLayer("it has more data after its end")
         return None
     if len(header) < _BLOCK:
         raise InvalidLayer("it ends in the middle of a header")
-    # The checksum is taken with blanks in its own place; some old tools summed signed bytes.
+    # The checksum is computed with blanks in its own place; some old tools summed signed bytes.
     blanked = header[:148] + b" " * 8 + header[156:]
     high = sum(byte > 127 for byte in blanked)
     if _number(header[148:156]) not in (sum(blanked), sum(blanked) - 256 * high):
@@ -201,14 +202,14 @@ def _read_special(stream: Stream, header: bytes) -> bytes:
     return data
 
 
-def _hear(said: _Said, kind: bytes, data: bytes) -> None:
-    # Of several headers of one kind the last counts, and it counts alone.
+def _extend(extended: _Extended, kind: bytes, data: bytes) -> None:
+    # The last of several headers of one kind replaces the others.
     if kind == b"x":
-        said.records = _parse_records(data)
+        extended.records = _parse_records(data)
     elif kind == b"L":
-        said.name = _until_nul(data)
+        extended.name = _until_nul(data)
     else:
-        said.link = _until_nul(data)
+        extended.link = _until_nul(data)
 
 
 def _parse_records(data: bytes) -> dict[str, bytes]:
@@ -228,20 +229,20 @@ def _parse_records(data: bytes) -> dict[str, bytes]:
 
 
 def _global(stream: Stream, header: bytes) -> "Iterator[tuple[Entry, Stream]]":
-    # To Go a global header is an entry of its own: it can have any name, and says nothing about the next one.
+    # Go treats a global header as an entry of its own: it can have any name, and does not change the next entry.
     records = _parse_records(_read_special(stream, header))
     stream.left = 0
     yield Entry(_decoded(records.get("path") or _header_name(header)), 0, regular=False), stream
 
 
-def _entry(stream: Stream, header: bytes, said: _Said) -> "Iterator[tuple[Entry, Stream]]":
-    kind, records = header[156:157], said.records
+def _entry(stream: Stream, header: bytes, extended: _Extended) -> "Iterator[tuple[Entry, Stream]]":
+    kind, records = header[156:157], extended.records
     if kind == b"S" or any(key.startswith("GNU.sparse.") for key in records):
-        raise InvalidLayer("it has a sparse file, whose name and content readers disagree about")
+        raise InvalidLayer("it has a sparse file, which readers read in different ways")
     size = _decimal(records["size"]) if records.get("size") else _number(header[124:136])
-    name = _decoded(said.name or records.get("path") or _header_name(header))
-    link = said.link or records.get("linkpath") or _until_nul(header[157:257])
-    # Archives of old mark a directory by its name; such an entry has no content, whatever size it claims.
+    name = _decoded(extended.name or records.get("path") or _header_name(header))
+    link = extended.link or records.get("linkpath") or _until_nul(header[157:257])
+    # Old archives mark a directory by its name; such an entry has no content, whatever its size field says.
     directory = kind == b"5" or (kind == b"\0" and name.endswith("/"))
     stream.left = 0 if directory or kind[0] in _HEADER_ONLY else size
     padding = -stream.left % _BLOCK
@@ -266,13 +267,13 @@ def _header_name(header: bytes) -> bytes:
         _check_times(header)
     if header[257:263] != b"ustar\0":
         return name
-    # The format of star keeps times behind a shorter prefix.
+    # The format of star has times after a shorter prefix.
     prefix = _until_nul(header[345:476] if header[508:512] == b"tar\0" else header[345:500])
     return prefix + b"/" + name if prefix else name
 
 
 def _check_times(header: bytes) -> None:
-    # Where GNU keeps times, Go takes what is no number for a prefix of the name; we take it for damage.
+    # Where GNU has times, Go reads a text that is not a number as a prefix of the name; we refuse it.
     for time in (header[345:357], header[357:369]):
         if time[0]:
             _number(time)

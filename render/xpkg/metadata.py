@@ -1,4 +1,4 @@
-"""Meta document → Metadata: every kind and API version Crossplane accepts, and the shapes it had before."""
+"""Meta document → Metadata: every kind and API version that Crossplane accepts, and older forms."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +11,7 @@ from render.references import PartialSource, Source, parse_dependency_source
 from render.texts import first_lines, hides_something
 from render.yaml.documents import meta_rules, parse_documents
 from render.yaml.fields import Fields, Problems
+from render.yaml.folding import KnownFields, find_lookalike_fields
 
 REPLACES_ANNOTATION = "meta.crossplane.io/replaces"
 
@@ -22,24 +23,43 @@ _ACCEPTED = {
     (Kind.FUNCTION, "v1"),
     (Kind.FUNCTION, "v1beta1"),
 }
+# Texts of a project file that become annotations of the package.
+_PROJECT_FIELDS = ("maintainer", "source", "license", "description", "readme")
+# In the order in which Crossplane looks for them.
 _LEGACY_KINDS = {
     "configuration": Kind.CONFIGURATION,
     "provider": Kind.PROVIDER,
     "function": Kind.FUNCTION,
 }
+# Every field that is read, so that no other spelling of one is overlooked.
+_DEPENDENCY_FIELDS: KnownFields = dict.fromkeys(["apiVersion", "kind", "package", "version", *_LEGACY_KINDS])
+_FIELDS: KnownFields = {
+    "apiVersion": None,
+    "kind": None,
+    "metadata": dict.fromkeys(["name", "labels", "annotations"]),
+    "spec": {
+        "crossplane": {"version": None},
+        "dependsOn": _DEPENDENCY_FIELDS,
+        "dependencies": {"type": None, "xpkg": _DEPENDENCY_FIELDS},
+        "replaces": None,
+        "capabilities": None,
+        "controller": {"image": None},
+        "permissionRequests": dict.fromkeys(["apiGroups", "resources", "verbs"]),
+        **dict.fromkeys(_PROJECT_FIELDS),
+    },
+}
 _SHOWN_PROBLEMS = 50
-_PROJECT_ANNOTATIONS = ("maintainer", "source", "license", "description", "readme")
 
 
 class InvalidMetadata(UnusableContent):
-    """A meta document that says something Crossplane, or we, cannot follow."""
+    """A meta document that Crossplane refuses, or may read in another way than we do."""
 
     def __init__(self, problems: list[str]) -> None:
         count = "one problem" if len(problems) == 1 else f"{len(problems):,} problems"
         super().__init__(
-            f"the package's metadata has {count}",
+            f"its metadata has {count}",
             why=first_lines(problems, _SHOWN_PROBLEMS),
-            next="ask the package's maintainers, or correct its crossplane.yaml and build it again",
+            next="ask the package's maintainers to correct its crossplane.yaml and build it again",
         )
         self.problems = problems
 
@@ -57,17 +77,19 @@ def parse_project(data: bytes, limits: Limits) -> Metadata:
 def _only_document(data: bytes, limits: Limits) -> Any:
     documents = parse_documents(data, meta_rules(limits))
     if any(document is not None for document in documents[1:]):
-        # Crossplane reads the first one; other tools may not.
+        # Crossplane reads the first one; other tools may read another.
         raise InvalidMetadata(["a second document follows the first"])
     return documents[0] if documents else None
 
 
 def _parse(document: Any, limits: Limits, parse: Callable[[Fields, Fields, Limits], Metadata]) -> Metadata:
     problems = Problems()
+    for place, problem in find_lookalike_fields(document, _FIELDS):
+        problems.add(place, problem)
     top = Fields(document, problems)
     metadata = parse(top, top.mapping("spec"), limits)
     if problems:
-        # A field may be read twice; what is wrong with it is told once.
+        # A field may be read twice; its problem is reported once.
         raise InvalidMetadata(list(dict.fromkeys(problems.texts())))
     return metadata
 
@@ -94,7 +116,7 @@ def _parse_meta(top: Fields, spec: Fields, limits: Limits) -> Metadata:
 def _parse_project(top: Fields, spec: Fields, limits: Limits) -> Metadata:
     if top.text("kind") != "Project" or not is_project(top.text("apiVersion")):
         top.complain("this is not a project file", "kind")
-    texts = {f"meta.crossplane.io/{name}": spec.text(name) for name in _PROJECT_ANNOTATIONS}
+    texts = {f"meta.crossplane.io/{name}": spec.text(name) for name in _PROJECT_FIELDS}
     listed = [
         entry.mapping("xpkg") for entry in spec.mappings("dependencies") if entry.text("type") == "xpkg"
     ]
@@ -121,7 +143,7 @@ def _parse_kind(top: Fields) -> Kind:
 def _parse_name(described: Fields) -> str:
     name = described.text("name")
     if hides_something(name):
-        described.complain("it holds a control character", "name")
+        described.complain("it contains an invisible character", "name")
     return name
 
 
@@ -155,25 +177,29 @@ def _collect(entries: list[Fields], *, explicit: tuple[str, ...]) -> Iterator[De
 
 def _parse_dependency(entry: Fields, explicit: tuple[str, ...]) -> Dependency | None:
     given = {key: entry.text(key) for key in dict.fromkeys([*explicit, *_LEGACY_KINDS])}
-    keys = [key for key in _LEGACY_KINDS if given[key]]
-    if all(given[key] for key in explicit):
+    keys = [key for key in _LEGACY_KINDS if entry.get(key) is not None]
+    if all(entry.get(key) is not None for key in explicit):
         keys.insert(0, "package")
-    named = list(dict.fromkeys(given[key] for key in keys))
+    named = list(dict.fromkeys(given[key] for key in keys if given[key]))
     if len(named) != 1:
         if named:
             entry.complain(f"it names several packages: {', '.join(named)}")
         elif not any(entry.get(key) and not given[key] for key in given):
             entry.complain(f"it names no package: give {', '.join(explicit)}")
         return None
+    # Crossplane takes the first of these that is there, even if it is empty.
     key = keys[0]
-    source = entry.parse(key, parse_dependency_source)
+    empty = [name for name in (explicit if key == "package" else (key,)) if entry.get(name) == ""]
+    for name in empty:
+        entry.complain("it is empty", name)
+    source = None if empty else entry.parse(key, parse_dependency_source)
     constraint = entry.parse("version", parse_constraint)
     if source is None or constraint is None:
         return None
     if key != "package":
-        return Dependency(source, constraint, entry.text(key), _LEGACY_KINDS[key])
+        return Dependency(source, constraint, given[key], _LEGACY_KINDS[key])
     return Dependency(
-        source, constraint, entry.text(key), entry.text("kind") or None, entry.text("apiVersion") or None
+        source, constraint, given[key], entry.text("kind") or None, entry.text("apiVersion") or None
     )
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from render.yaml.documents import Place
+
 # Fields by name, with what is below each: the fields of a mapping, or of every item of a list; None: nothing to compare.
 KnownFields = Mapping[str, "KnownFields | None"]
 
@@ -28,13 +30,13 @@ def describe_lookalikes(keys: Iterable[str], known: Iterable[str]) -> list[str]:
     return [f"the key {key!r} has to be spelled {name!r}" for key, name in sorted(found.items())]
 
 
-def find_lookalike_fields(value: Any, known: KnownFields, place: str = "") -> Iterator[str]:
-    """Yield a sentence, with its place, for each field of a document that Go may take for a known one."""
+def find_lookalike_fields(value: Any, known: KnownFields, place: Place = ()) -> Iterator[tuple[Place, str]]:
+    """Yield a place and a sentence for each field of a document that Go may take for a known one."""
     if isinstance(value, list):
         for i, item in enumerate(value):
-            yield from find_lookalike_fields(item, known, f"{place}[{i}]")
+            yield from find_lookalike_fields(item, known, (*place, i))
     elif isinstance(value, dict):
-        yield from (f"{place or 'the document'}: {text}" for text in describe_lookalikes(value, known))
+        yield from ((place, text) for text in describe_lookalikes(value, known))
         for name, below in known.items():
             if below is not None and name in value:
-                yield from find_lookalike_fields(value[name], below, f"{place}.{name}".strip("."))
+                yield from find_lookalike_fields(value[name], below, (*place, name))

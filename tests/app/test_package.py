@@ -163,5 +163,5 @@ def test_what_is_no_package_is_refused(
 def test_an_image_without_a_package_names_its_file(tmp_path: Path) -> None:
     (tmp_path / "a.xpkg").write_bytes(saved_image([("base", tar_of({"package.json": b"{}"}))]))
 
-    with pytest.raises(InvalidImage, match=r"file:/a\.xpkg@sha256:\w+ has no package\.yaml"):
+    with pytest.raises(InvalidImage, match=r"/a\.xpkg: its image sha256:\w+ has no package\.yaml"):
         inspect_path(tmp_path / "a.xpkg", Limits())

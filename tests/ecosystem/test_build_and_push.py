@@ -74,7 +74,6 @@ def check_package(found: Package, version: PackageVersion) -> None:
     capabilities = version.capabilities or (["composition"] if version.kind == "Function" else [])
     assert list(found.metadata.capabilities) == list(capabilities)
     assert [item.name for item in found.objects] == ([version.object_name] if version.object_name else [])
-    assert not found.unreadable
 
 
 def test_the_data_is_complete(ecosystem: Ecosystem) -> None:

@@ -48,11 +48,3 @@ def test_two_sources_that_look_like_one_package_are_noted() -> None:
     assert notes(solve(catalog, root(one), root(other))) == (
         f"{one} and {other} look like one package from 2 places",
     )
-
-
-def test_documents_that_crossplane_cannot_read_are_noted() -> None:
-    catalog = FakeCatalog({"base v1.0.0": {}}, unreadable={"base v1.0.0": ["line 3"]})
-
-    [note] = notes(solve(catalog, root("base")))
-
-    assert note.startswith(f"{named('base')} v1.0.0 has documents that Crossplane cannot read")

@@ -28,7 +28,6 @@ DOCUMENTED = [
     "permissionRequests",
     "objects",
     "misplacedObjects",
-    "unreadableDocuments",
 ]
 OF_AN_IMAGE = ["digest", "manifestDigest", "platforms", "layers", "imageAnnotations", "extensions"]
 SEEDS = Path(__file__).parent.parent / "data/seeds"
@@ -111,18 +110,16 @@ def test_many_objects_are_listed_only_on_request() -> None:
 
 
 def test_what_crossplane_will_not_like_is_noted(tmp_path: Path) -> None:
-    other = an_object("v1", "ConfigMap", "settings")
-    package = f"---\n{PROVIDER}---\n{CRD}---\n{other}---\n[]\n".encode()
+    other = an_object("apiextensions.crossplane.io/v1", "Composition", "small")
+    package = f"---\n{PROVIDER}---\n{CRD}---\n{other}".encode()
     (tmp_path / "a.xpkg").write_bytes(saved_image([("base", tar_of({"package.yaml": package}))]))
 
     found = inspect_path(tmp_path / "a.xpkg", Limits())
 
     text = format_inspection(found, all_objects=False)
     assert "note: Crossplane leaves out 1 object: a Provider may hold only CustomResourceDefinition," in text
-    assert "note: 1 document cannot be read; Crossplane will not install this package" in text
     document = inspection_document(found)
-    assert document["misplacedObjects"] == ["ConfigMap/settings"]
-    assert len(document["unreadableDocuments"]) == 1
+    assert document["misplacedObjects"] == ["Composition/small"]
 
 
 def test_nothing_from_outside_reaches_the_terminal_as_it_is() -> None:
@@ -133,7 +130,7 @@ def test_nothing_from_outside_reaches_the_terminal_as_it_is() -> None:
         capabilities=(odd,),
         controller_image=odd,
     )
-    found = Inspection(odd, metadata, (PackagedObject(odd, odd, odd),), None, (odd,))
+    found = Inspection(odd, metadata, (PackagedObject(odd, odd, odd),))
 
     text = format_inspection(found, all_objects=True)
 

@@ -362,7 +362,7 @@ NAMELESS = "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\n"
         ("apiVersion: v1\nmetadata:\n  name: x\n", "apiVersion, kind and metadata.name are not all text"),
         ("- a\n- b\n", "a.yaml: line 1: expected an object, found a list"),
         ("just text\n", "a.yaml: line 1: expected an object, found text"),
-        (f"{XRD}--- what follows\n", "starts with --- and goes on"),
+        (f"{XRD}--- what follows\n", "has text behind ---"),
         (f"{XRD}...\n{COMPOSITION}", "a.yaml: line 7: "),
         ("%YAML 1.1\n---\n" + XRD, "a.yaml: line 2: "),
         (f"{XRD}x: &a\n  y: *b\n", "a.yaml: line 7: alias *b has no value yet"),

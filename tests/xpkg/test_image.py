@@ -107,7 +107,7 @@ class TestIndexes:
         for tag in (None, None, "v1"):
             nested = shelf.add_index(nested, tag=tag)
 
-        with pytest.raises(LimitExceeded, match="index of indexes"):
+        with pytest.raises(LimitExceeded, match="index contains indexes"):
             package_yaml(shelf)
 
     def test_an_entry_of_another_size_is_refused(self) -> None:
@@ -115,7 +115,7 @@ class TestIndexes:
         child = shelf.add_image(package_layer(META), tag=None)
         shelf.add_index(Descriptor(child.media_type, child.digest, child.size + 1))
 
-        with pytest.raises(InvalidImage, match="not as long as its index says"):
+        with pytest.raises(InvalidImage, match="another size than its index says"):
             package_yaml(shelf)
 
     def test_the_manifest_for_other_tools_is_known_and_not_read(self) -> None:
@@ -180,7 +180,7 @@ class TestMarkedLayer:
         with pytest.raises(InvalidImage) as refused:
             package_yaml(shelf)
 
-        assert refused.value.why == ("its package layer does not hold one",)
+        assert refused.value.why == ("its package layer does not contain one",)
 
     def test_more_than_the_bound_is_refused(self) -> None:
         shelf = Shelf()
@@ -281,7 +281,7 @@ class TestFlattening:
         ],
     )
     def test_what_can_be_read_in_two_ways(self, layers: list[bytes]) -> None:
-        with pytest.raises(InvalidImage, match="cannot be read in one way only"):
+        with pytest.raises(InvalidImage, match=r"has no single package\.yaml"):
             flattened(*layers)
 
     @pytest.mark.parametrize("name", ["../package.yaml", "a/../../x", "..", "\\x", "a\\..\\..\\x", "C:x"])

@@ -161,6 +161,46 @@ class TestDependencies:
         ("entry", "problem"),
         [
             (
+                {"configuration": "", "provider": "h.example/a"},
+                "spec.dependsOn[0].configuration: it is empty",
+            ),
+            ({"provider": "", "function": "h.example/a"}, "spec.dependsOn[0].provider: it is empty"),
+            (
+                {"apiVersion": "x/v1", "kind": "", "package": "h.example/a", "provider": "h.example/a"},
+                "spec.dependsOn[0].kind: it is empty",
+            ),
+            (
+                {"apiVersion": "", "kind": "X", "package": "h.example/a", "provider": "h.example/b"},
+                "spec.dependsOn[0]: it names several packages: h.example/a, h.example/b",
+            ),
+        ],
+    )
+    def test_an_empty_field_that_crossplane_takes_first_is_a_problem(
+        self, entry: dict[str, str], problem: str
+    ) -> None:
+        assert problems_of({"dependsOn": [{**entry, "version": "*"}]}) == [problem]
+
+    @pytest.mark.parametrize(
+        ("spec", "problem"),
+        [
+            ({"DependsOn": []}, "spec: the key 'DependsOn' has to be spelled 'dependsOn'"),
+            (
+                {"dependsOn": [{"provider": "h.example/a", "version": "*", "pac\u212aage": "h.example/b"}]},
+                "spec.dependsOn[0]: the key 'pac\u212aage' has to be spelled 'package'",
+            ),
+            (
+                {"crossplane": {"Version": "v1"}},
+                "spec.crossplane: the key 'Version' has to be spelled 'version'",
+            ),
+        ],
+    )
+    def test_another_spelling_of_a_field_is_a_problem(self, spec: dict[str, object], problem: str) -> None:
+        assert problem in problems_of(spec)
+
+    @pytest.mark.parametrize(
+        ("entry", "problem"),
+        [
+            (
                 {"provider": "h.example/a", "function": "h.example/b"},
                 "it names several packages: h.example/a, h.example/b",
             ),
@@ -511,7 +551,7 @@ class TestProblems:
         assert refused.value.why[-1] == "… and 49,950 more"
 
     def test_control_characters_in_a_name_are_a_problem(self) -> None:
-        assert problems_of({}, name="a\x1b[2J") == ["metadata.name: it holds a control character"]
+        assert problems_of({}, name="a\x1b[2J") == ["metadata.name: it contains an invisible character"]
 
     def test_what_two_readers_could_read_in_two_ways_is_refused(self) -> None:
         with pytest.raises(InvalidDocument, match="line 3: anchors"):

@@ -44,6 +44,6 @@ def test_lookalikes_are_found_at_every_level_with_their_place() -> None:
     found = list(find_lookalike_fields(document, known))
 
     assert found == [
-        "the document: the key 'Kind' has to be spelled 'kind'",
-        "spec.dependsOn[1]: the key 'Provider' has to be spelled 'provider'",
+        ((), "the key 'Kind' has to be spelled 'kind'"),
+        (("spec", "dependsOn", 1), "the key 'Provider' has to be spelled 'provider'"),
     ]

@@ -57,7 +57,6 @@ class FakeCatalog:
     crossplane: Mapping[str, str] = field(default_factory=dict)
     objects: Mapping[str, Sequence[str]] = field(default_factory=dict)
     digests: Mapping[str, Digest] = field(default_factory=dict)
-    unreadable: Mapping[str, Sequence[str]] = field(default_factory=dict)
     replaces: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # What happens before an answer: it may take its time, or raise.
     before: Callable[[str], None] = lambda _: None
@@ -129,7 +128,6 @@ class FakeCatalog:
             self._digest(key),
             metadata,
             tuple(map(_object, objects)),
-            tuple(self.unreadable.get(key, ())),
         )
 
 

@@ -72,6 +72,8 @@ CROSSPLANE = Recipe(
     texts=("github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v2.3.4",),
     crds="cluster/crds",
 )
+# Reads packages with Crossplane's own code.
+PACKAGE_PARSER = Recipe("package_parser", CROSSPLANE.module, CROSSPLANE.version, nested=CROSSPLANE.nested)
 KUBERNETES = Recipe(
     "kubernetes",
     "k8s.io/kubernetes",
@@ -204,7 +206,7 @@ def _run(command: list[str], folder: Path) -> str:
 
 def main() -> None:
     """Build everything; with --check, only see that this could be done."""
-    recipes = (KUBERNETES, CROSSPLANE, ARGOCD)
+    recipes = (KUBERNETES, CROSSPLANE, PACKAGE_PARSER, ARGOCD)
     if "--check" not in sys.argv:
         for one in recipes:
             print(build(one))
