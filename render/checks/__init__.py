@@ -1,1 +1,1 @@
-"""What could go wrong, found without asking anybody: one rule per function."""
+"""Offline rules over inputs, locks and rendered objects: one rule per function."""

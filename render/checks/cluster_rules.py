@@ -1,4 +1,4 @@
-"""Rules about several folders of one cluster: what they use of each other, and what they must not both have."""
+"""Rules about several folders of one cluster: what they provide to each other, and what they must not share."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,13 +17,13 @@ from render.lock.model import Lock, LockedPackage, Provided
 from render.manifests.identity import identify
 from render.texts import first_lines
 
-# The names of folders, with their locks.
+# The names of folders and their locks.
 Group: TypeAlias = Sequence[tuple[str, Lock]]
 
 
 def number_clusters(checked: Checked) -> dict[Path, int]:
-    """Return a number for each folder and for all that it uses; those of one cluster have the same one."""
-    # Only folders that use each other need it.
+    """Return the number of the cluster that each folder, and each folder that it uses, belongs to."""
+    # Imported late: most calls check folders that use no others.
     from render.folders.members import find_clusters
 
     clusters = find_clusters(checked.members)
@@ -31,7 +31,7 @@ def number_clusters(checked: Checked) -> dict[Path, int]:
 
 
 def find_groups(checked: Checked) -> list[Group]:
-    """Return the locks of each cluster; those that are missing or do not hold are left out."""
+    """Return the locks of each cluster, without those that are missing or stale."""
     if not checked.members:
         return [[(one.name, lock)] for one in checked.folders if (lock := one.fresh_lock)]
     groups: dict[int, list[tuple[str, Lock]]] = {}
@@ -46,21 +46,21 @@ _SHOWN = 20
 
 
 def used_unusable(checked: Checked) -> Iterator[Finding]:
-    """What a folder uses is not there, has no lock, cannot be read, leads in a circle, or is in two folders."""
+    """A used folder is missing or unreadable, has no lock, is part of a cycle, or shares a package."""
     for one in checked.folders:
         if isinstance(one.around, RenderError):
             yield Finding.of("used-unusable", one, one.around, read_settings_place(one, "uses"))
 
 
 def provided_changed(checked: Checked) -> Iterator[Finding]:
-    """A folder that is used has something else locked than the lock of the one that uses it says."""
+    """A used folder has locked something else than the lock of its using folder records."""
     for one, lock, around in _with_neighbours(checked):
         changes = compare_provided(lock, around)
         if changes and not [*find_unsuited(lock, around), *_needed(lock, around)]:
             yield Finding(
                 "provided-changed",
                 one.name,
-                "its lock does not know what the folders that it uses have now",
+                "its lock records an earlier state of the folders that it uses",
                 tuple(first_lines(changes, _SHOWN)),
                 (f"run: xplock lock {one.name}",),
                 Differs.exit_code,
@@ -69,39 +69,39 @@ def provided_changed(checked: Checked) -> Iterator[Finding]:
 
 
 def provided_unsuited(checked: Checked) -> Iterator[Finding]:
-    """A folder that is used has a version that a package of the one that uses it does not accept."""
+    """A used folder has locked a version that a package of its using folder does not accept."""
     for one, lock, around in _with_neighbours(checked):
         problems = find_unsuited(lock, around)
         if problems:
             yield Finding(
                 "provided-unsuited",
                 one.name,
-                "the folders that it uses have versions that its packages do not accept",
+                "the folders that it uses provide versions that its packages do not accept",
                 tuple(first_lines(problems, _SHOWN)),
-                (f"run: xplock lock {one.name}", "or go back to the version that they accept"),
+                (f"run: xplock lock {one.name}", "or go back to a version that they accept"),
                 Unsatisfiable.exit_code,
                 read_settings_place(one, "uses"),
             )
 
 
 def needed_elsewhere(checked: Checked) -> Iterator[Finding]:
-    """A folder that is used has moved, retired or dropped what a package of the one that uses it depends on."""
+    """A used folder has moved, retired or dropped a package that a using folder depends on."""
     for one, lock, around in _with_neighbours(checked):
         problems = list(_needed(lock, around))
         if problems:
             yield Finding(
                 "needed-elsewhere",
                 one.name,
-                "the folders that it uses let go of what its packages need",
+                "the folders that it uses no longer provide what its packages need",
                 tuple(first_lines(problems, _SHOWN)),
-                (f"take that back, or first drop what needs it in {one.name}, and lock both",),
+                (f"undo that change, or first remove the dependants in {one.name} and lock both folders",),
                 Unsatisfiable.exit_code,
                 read_settings_place(one, "uses"),
             )
 
 
 def rendered_twice(checked: Checked) -> Iterator[Finding]:
-    """Two folders of one cluster have the same package, or render the same object."""
+    """Two folders of one cluster have locked the same package, or render the same object."""
     clusters = number_clusters(checked)
     known = {one.path: one for one in checked.folders}
     names = {path: sorted(_names(one)) for path, one in known.items()}
@@ -110,7 +110,7 @@ def rendered_twice(checked: Checked) -> Iterator[Finding]:
         yield Finding(
             "rendered-twice",
             folders[0].name,
-            f"{' and '.join(one.name for one in folders)} render the same",
+            f"{' and '.join(one.name for one in folders)} render the same objects",
             tuple(shown_names(shared)),
             _advice(paths, shared, checked),
             Unsatisfiable.exit_code,
@@ -146,19 +146,19 @@ def _needed(lock: Lock, around: Neighbours) -> Iterator[str]:
 
 
 def _loss(package: LockedPackage, target: Provided, around: Neighbours, *, answered: bool) -> str:
-    """Return what has become of a package that another one depends on, if that one cannot go on."""
+    """Return what happened to a provided package, if its dependant can no longer use it."""
     if target.source in around.released:
         return f"{target.folder} is about to drop"
-    # Whoever is detached does not mind under which name the package goes on.
-    goes_on = answered and package.detached
-    if not goes_on and any(off.cluster_source == target.cluster_source for off in around.deactivated):
-        return f"{target.folder} has switched off"
+    # Crossplane does not look up the dependencies of a detached package, so any name will do.
+    unaffected = answered and package.detached
+    if not unaffected and any(off.cluster_source == target.cluster_source for off in around.deactivated):
+        return f"{target.folder} has deactivated"
     if not answered:
         return f"{target.folder} has dropped"
     names = {other.cluster_source for other in around.provided.values()}
-    # Crossplane looks for it by that name.
+    # Crossplane looks up the dependency by that name.
     if target.cluster_source not in names and not package.detached:
-        return f"{target.folder} has under another name"
+        return f"{target.folder} provides under another name"
     return ""
 
 
@@ -170,7 +170,7 @@ def _names(one: CheckedFolder) -> set[str]:
 
 def _object_name(value: Mapping[str, Any]) -> str:
     group, kind, namespace, name = identify(value)
-    # Without a name it is what the API server makes of it.
+    # The API server generates the name of an object without one.
     return (
         f"{kind} {f'{namespace}/' if namespace else ''}{name}{f' of {group}' if group else ''}"
         if name

@@ -1,4 +1,4 @@
-"""What each rule finds, why that matters and what to do: a Markdown file per rule, its first sentence the rule's own."""
+"""The explanations of rules: one Markdown file each, whose first sentence is the docstring of the rule."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ _FOLDER = Path(__file__).parent / "explanations"
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All that there is to say about a rule."""
+    """What a rule finds, why that matters and what to do."""
 
     name: str
     summary: str
@@ -24,5 +24,5 @@ def read_explanations() -> list[Explanation]:
 
 def _read(name: str) -> Explanation:
     text = (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
-    # Below the heading stands one sentence.
+    # The summary is the line below the heading.
     return Explanation(name, text.split("\n")[2], text)

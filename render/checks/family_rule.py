@@ -1,4 +1,4 @@
-"""A rule about provider families: their members work together only if they come from one place."""
+"""A rule about provider families: members work together only within one registry and organisation."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -21,21 +21,23 @@ def family_scattered(checked: Checked) -> Iterator[Finding]:
 
 
 def _find(family: str, members: Sequence[Member], known: Mapping[str, CheckedFolder]) -> Iterator[Finding]:
-    told = next(((known[folder], package) for folder, package in members if folder in known), None)
-    if told is None:
-        # All of it is in folders that are used, and that nobody asked about.
+    first = next(((known[folder], package) for folder, package in members if folder in known), None)
+    if first is None:
+        # All members are in used folders that this call does not check.
         return
-    one, package = told
+    one, package = first
     lines = [f"{package.cluster_source} {package.version} in {folder}" for folder, package in members]
     yield Finding(
         "family-scattered",
         one.name,
-        f"the family {family} is spread over several places",
+        f"the family {family} comes from several registries or organisations",
         (
             *first_lines(lines, _SHOWN),
             "Crossplane lets members work together only within one registry and organisation",
         ),
-        ("take all members from one place; if they have moved, say so with moves in xplock.yaml",),
+        (
+            "take all members from one registry and organisation; if they have moved, list that in moves of xplock.yaml",
+        ),
         Unsatisfiable.exit_code,
         read_lock_place(one, f"source: {package.cluster_source}\n"),
     )

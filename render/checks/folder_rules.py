@@ -1,4 +1,4 @@
-"""Rules about one folder: whether its files and its lock can be read, and agree."""
+"""Rules about one folder: its files and its lock are valid, and agree."""
 
 from collections.abc import Iterator
 
@@ -11,12 +11,12 @@ from render.lock.model import Lock
 from render.settings import SETTINGS_FILE
 from render.system.files import LOCK_FILE
 
-_APPLIED = "applied, it would overwrite the Lock that Crossplane keeps; two annotations are all that stops it"
-_GENERATED = "what is generated from it changes with every lock, and one day is larger than Kubernetes stores"
+_APPLIED = "if it were applied, it would overwrite the cluster's Lock; only two annotations prevent that"
+_GENERATED = "the generated object changes with every lock, and may become larger than Kubernetes can store"
 
 
 def inputs_invalid(checked: Checked) -> Iterator[Finding]:
-    """The files of a folder cannot be understood, or contradict each other."""
+    """The files of a folder are invalid, or contradict each other."""
     for one in checked.folders:
         if isinstance(one.inputs, RenderError):
             place = find_told_place(one, one.inputs.why, SETTINGS_FILE)
@@ -31,7 +31,7 @@ def lock_missing(checked: Checked) -> Iterator[Finding]:
 
 
 def lock_invalid(checked: Checked) -> Iterator[Finding]:
-    """A lock cannot be read: it was damaged, edited, or holds a merge conflict."""
+    """A lock cannot be read: it is damaged, was edited, or holds a merge conflict."""
     for one in checked.folders:
         if isinstance(one.lock, RenderError):
             place = find_told_place(one, one.lock.why, LOCK_FILE)
@@ -39,7 +39,7 @@ def lock_invalid(checked: Checked) -> Iterator[Finding]:
 
 
 def lock_stale(checked: Checked) -> Iterator[Finding]:
-    """A lock answers something else than the files of its folder ask for, or contradicts itself."""
+    """A lock does not answer what the files of its folder ask for, or contradicts itself."""
     for one in checked.folders:
         if isinstance(one.lock, Lock) and one.stale:
             error = StaleLock(str(one.folder / LOCK_FILE), list(one.stale))
@@ -47,7 +47,7 @@ def lock_stale(checked: Checked) -> Iterator[Finding]:
 
 
 def lock_listed(checked: Checked) -> Iterator[Finding]:
-    """A kustomization lists a lock, which is a record and nothing to apply."""
+    """A kustomization lists a lock, which must not be applied."""
     for one in checked.folders:
         for listing in one.listings:
             yield Finding(
@@ -55,14 +55,14 @@ def lock_listed(checked: Checked) -> Iterator[Finding]:
                 one.name,
                 f"{listing.kustomization} lists a lock",
                 (f"{listing.key} is {listing.text}", _GENERATED if "Generator" in listing.key else _APPLIED),
-                ("remove that entry: whoever renders reads the lock by itself",),
+                ("remove that entry: rendering finds the lock without it",),
                 InvalidInput.exit_code,
                 read_entry_place(listing.kustomization, listing.text),
             )
 
 
 def not_renderable(checked: Checked) -> Iterator[Finding]:
-    """Nothing can be rendered from a lock, although it is up to date."""
+    """A lock is up to date, but cannot be rendered."""
     for one in checked.folders:
         if isinstance(one.objects, RenderError):
             overlaid = isinstance(one.inputs, Inputs) and one.inputs.settings.overlay
@@ -71,6 +71,6 @@ def not_renderable(checked: Checked) -> Iterator[Finding]:
 
 
 def _asking_place(one: CheckedFolder) -> Place:
-    """Return where something is asked for; the lock itself has no lines yet."""
+    """Return the place of the first root, since there is no lock that could be shown."""
     asked = [root.place for root in one.inputs.roots] if isinstance(one.inputs, Inputs) else []
     return find_told_place(one, asked, SETTINGS_FILE)

@@ -1,4 +1,4 @@
-"""Findings → text for people, and JSON."""
+"""Findings as text, JSON, GitHub annotations and SARIF."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -15,13 +15,13 @@ from render.texts import counted, redact, visible
 def format_findings(
     findings: Sequence[Finding], folders: int, stand_out: Callable[[str], str] = lambda text: text
 ) -> str:
-    """Write each finding with its reasons and what to do, and how many there are; what matters may stand out."""
+    """Write each finding and their number; `stand_out` highlights the name of a rule."""
     lines = [_format_finding(finding, stand_out) for finding in findings]
     return "".join(f"{line}\n" for line in [*lines, count_findings(findings, folders)])
 
 
 def count_findings(findings: Sequence[Finding], folders: int) -> str:
-    """Return how much was checked, and how much was found."""
+    """Return how many folders were checked, and how many findings there are."""
     found = counted(len(findings), "finding") if findings else "nothing found"
     return f"{counted(folders, 'folder')}, {found}"
 
@@ -31,14 +31,14 @@ def _format_finding(finding: Finding, stand_out: Callable[[str], str]) -> str:
 
 
 def findings_document(findings: Sequence[Finding]) -> list[dict[str, Any]]:
-    """Return the same as JSON values."""
+    """Return findings as JSON values."""
     return [
         {
             "rule": finding.rule,
             "folder": finding.folder,
             "file": str(finding.place.file),
             "line": finding.place.line,
-            # A log keeps these, too.
+            # CI keeps these texts in its logs.
             "message": redact(finding.message),
             "why": [redact(line) for line in finding.why],
             "next": [redact(line) for line in finding.next],
@@ -49,12 +49,12 @@ def findings_document(findings: Sequence[Finding]) -> list[dict[str, Any]]:
 
 
 def relative_path(file: Path) -> str:
-    """Return a file as seen from the current folder."""
+    """Return the path of a file from the current folder."""
     return Path(os.path.relpath(file)).as_posix()
 
 
 def relative_uri(file: Path) -> str:
-    """Return the same as part of a URI."""
+    """Return the path of a file from the current folder as part of a URI."""
     return quote(relative_path(file), errors="surrogateescape")
 
 
@@ -62,7 +62,7 @@ _LONGEST_PATH = 4_096
 
 
 def format_annotations(findings: Sequence[Finding]) -> str:
-    """Write one command a line; nothing of a finding can end its command, or begin another."""
+    """Write one workflow command per line; no text of a finding can end its command or start another."""
     return "".join(f"{_format_command(finding)}\n" for finding in findings)
 
 
@@ -73,7 +73,7 @@ def _format_command(finding: Finding) -> str:
         "title": f"xplock {finding.rule}",
     }
     listed = ",".join(f"{key}={_escape_property(text)}" for key, text in properties.items())
-    # Invisible characters are written out, as in every text; line breaks are ours.
+    # The text has its invisible characters written out already; its line breaks are ours.
     return f"::error {listed}::{_escape(finding.text)}"
 
 
@@ -87,14 +87,14 @@ def _escape_property(text: str) -> str:
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _VERSION = "2.1.0"
-# The name that SARIF gives to the folder of the repository.
+# SARIF's name for the root of the repository.
 _ROOT = "%SRCROOT%"
-# What is found stops something: there are no milder findings.
+# Every finding stops a command, so there are no milder levels.
 _LEVEL = "error"
 
 
 def sarif_document(findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return a log with one run: every rule, and what was found."""
+    """Return a SARIF log with one run: all rules and the findings."""
     rules = read_explanations()
     driver = {"name": "xplock", "version": __version__, "rules": [_rule(rule) for rule in rules]}
     numbers = {rule.name: i for i, rule in enumerate(rules)}
@@ -120,7 +120,7 @@ def _result(finding: Finding, number: int) -> dict[str, Any]:
         "artifactLocation": {"uri": relative_uri(finding.place.file), "uriBaseId": _ROOT},
         "region": {"startLine": finding.place.line},
     }
-    # What looks like a link would be one.
+    # SARIF viewers would turn this into a link.
     text = finding.text.replace("](", "] (")
     return {
         "ruleId": finding.rule,

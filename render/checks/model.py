@@ -1,4 +1,4 @@
-"""What rules look at, and what they find."""
+"""What rules check, and what they return."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,14 +9,14 @@ from render.lean import TYPE_CHECKING, Any, dataclass, field
 from render.lock.model import Lock
 
 if TYPE_CHECKING:
-    # Most calls have nothing to do with other folders, and do without these.
+    # Imported late: most calls check folders that use no others.
     from render.folders.members import Member
     from render.folders.neighbours import Neighbours
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The file that is at fault, and the line in it: near enough for an editor or a pull request to show it."""
+    """A file and a line that an editor or a pull request can show."""
 
     file: Path
     line: int = 1
@@ -36,12 +36,12 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """What it says, as errors look that stop a command."""
+        """The finding in the form of an error: what, why, next."""
         return str(RenderError(self.message, why=self.why, next=self.next))
 
     @classmethod
     def of(cls, rule: str, folder: "CheckedFolder", error: RenderError, place: Place) -> "Finding":
-        """Return what an error says, as a finding."""
+        """Return an error as a finding."""
         return cls(rule, folder.name, error.what, error.why, error.next, error.exit_code, place)
 
 
@@ -50,46 +50,46 @@ class Listing:
     """An entry of a kustomization that is a lock."""
 
     kustomization: Path
-    # The way to the entry, and what stands there.
+    # The path of the entry in the file, and its text.
     key: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedFolder:
-    """A folder with everything that could be read of it, or why it could not."""
+    """A folder with its inputs, lock and rendered objects, each of them or the error of reading it."""
 
     folder: Path
     inputs: Inputs | RenderError
-    # Nothing if there is none.
+    # None: the folder has no lock.
     lock: Lock | RenderError | None
-    # How a lock differs from what is asked for, or contradicts itself.
+    # How the lock differs from the inputs, or contradicts itself.
     stale: tuple[str, ...] = ()
-    # What is rendered from a lock that is up to date.
+    # What is rendered from a fresh lock.
     objects: tuple[Mapping[str, Any], ...] | RenderError = ()
-    # Where kustomizations of the folder, of what it builds on and of folders above it name a lock.
+    # Entries with a lock in the kustomizations of the folder, of its bases, and of the folders above it.
     listings: tuple[Listing, ...] = ()
-    # What other folders have, with the moves of this one; nothing if it has nothing to do with any.
+    # The other folders of its cluster, after the moves of this one; None if it uses no others.
     around: "Neighbours | RenderError | None" = None
 
     @property
     def name(self) -> str:
-        """The folder as the user names it."""
+        """The folder as the user wrote it."""
         return str(self.folder)
 
     @property
     def path(self) -> Path:
-        """Where the folder really is."""
+        """The folder without links."""
         return self.folder.resolve()
 
     @property
     def fresh_lock(self) -> Lock | None:
-        """The lock, if it can be read and holds."""
+        """The lock, if it is valid and fresh."""
         return self.lock if isinstance(self.lock, Lock) and not self.stale else None
 
     @property
     def has_neighbours(self) -> bool:
-        """Whether the folder uses others, or did when it was locked."""
+        """Whether the folder uses others, or did so when it was locked."""
         uses = isinstance(self.inputs, Inputs) and self.inputs.settings.uses
         return bool(uses) or (isinstance(self.lock, Lock) and bool(self.lock.provided))
 
@@ -99,7 +99,7 @@ class Checked:
     """All folders of a call."""
 
     folders: tuple[CheckedFolder, ...]
-    # These folders, and all that they use; nothing if each of them stands alone.
+    # These folders and all that they use; empty, if none of them uses another.
     members: "Mapping[Path, Member]" = field(default_factory=dict)
-    # Whether all are of one cluster, although none uses another.
+    # Whether all folders belong to one cluster even if none uses another.
     same_cluster: bool = False

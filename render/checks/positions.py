@@ -1,4 +1,4 @@
-"""Where in the files of a folder a finding is."""
+"""Finds the file and the line of a finding."""
 
 import re
 from collections.abc import Iterable
@@ -16,12 +16,12 @@ _LIMITS = Limits()
 
 
 def lock_place(one: CheckedFolder) -> Place:
-    """Return the beginning of a folder's lock."""
+    """Return the first line of a folder's lock."""
     return Place(one.folder / LOCK_FILE)
 
 
 def read_lock_place(one: CheckedFolder, mark: str) -> Place:
-    """Return the place in a folder's lock where a text stands, or its beginning."""
+    """Return the line of a folder's lock that holds a text, or its first line."""
     return read_marked_place(one.folder / LOCK_FILE, mark)
 
 
@@ -32,21 +32,21 @@ def read_settings_place(one: CheckedFolder, key: str) -> Place:
 
 
 def read_marked_place(path: Path, mark: str) -> Place:
-    """Return the first line of a file that holds a text, or its beginning; a line break in front is that of the line."""
+    """Return the first line of a file that holds a text, or its first line; `mark` may start with a line break."""
     text = _read_lines(path)
     found = text.find(mark)
     return Place(path, text.count("\n", 0, found + 1) if found > 0 else 1)
 
 
 def read_entry_place(path: Path, entry: str) -> Place:
-    """Return the first line of a file that holds an entry: not in a comment, nor as a part of another one."""
+    """Return the first line of a file that holds an entry, not in a comment and not as a part of another entry."""
     text = _read_lines(path)
     found = re.search(rf"^[^#\n]*(?<![\w./-]){re.escape(entry)}(?![\w./-])", text, re.MULTILINE)
     return Place(path, text.count("\n", 0, found.end()) if found else 1)
 
 
 def find_told_place(one: CheckedFolder, lines: Iterable[str], default: str) -> Place:
-    """Return the file and the line that an error's lines begin with; a line alone is one of the default file."""
+    """Return the file and line that the lines of an error start with; a line without a file is one of the default file."""
     for text in lines:
         line = re.search(_LINE, text)
         number = int(line[1]) if line else 1
@@ -59,7 +59,7 @@ def find_told_place(one: CheckedFolder, lines: Iterable[str], default: str) -> P
 
 
 def _read_lines(path: Path) -> str:
-    """Return the text of a file with a line break in front of every line; nothing, if it cannot be read."""
+    """Return the text of a file with a line break before every line; empty, if it cannot be read."""
     try:
         return f"\n{(read_plain(path, _LIMITS.lock_bytes) or b'').decode(errors='replace')}"
     except RenderError:
@@ -67,7 +67,7 @@ def _read_lines(path: Path) -> str:
 
 
 def _first_place(one: CheckedFolder, name: str) -> Place:
-    """Return the beginning of a file, or else of what the folder has instead: a place that is not there shows nothing."""
+    """Return the first line of a file or, if it does not exist, of another input of the folder, so that there is something to show."""
     try:
         names = (name, *KUSTOMIZATION_FILES, *list_yaml_files(one.folder, _LIMITS))
         return Place(next((path for name in names if is_there(path := one.folder / name)), one.folder))

@@ -1,7 +1,7 @@
-"""A rule about what is rendered: looked at as a cluster would, whatever made it.
+"""A rule about rendered objects: they match the lock, after overrides and overlay.
 
-The stages before have refused most of this already. Here the result is compared once more with the lock, since what
-an overlay or an error of ours lets through stops every package of a cluster.
+Earlier stages reject most mismatches. This rule compares the result with the lock once more, since one that an overlay
+or a bug of ours lets through stops every package of a cluster.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ _Object: TypeAlias = Mapping[str, Any]
 
 
 def rendered_inconsistent(checked: Checked) -> Iterator[Finding]:
-    """What is rendered is not what is locked: a package or a pin is missing, there twice, or another one."""
+    """The rendered objects differ from the lock: a package or a pin is missing, duplicate or different."""
     for one in checked.folders:
         lock = one.fresh_lock
         if lock is None or isinstance(one.objects, RenderError) or not isinstance(one.inputs, Inputs):
@@ -38,7 +38,7 @@ def rendered_inconsistent(checked: Checked) -> Iterator[Finding]:
             yield Finding(
                 "rendered-inconsistent",
                 one.name,
-                "what is rendered is not what is locked",
+                "the rendered objects differ from the lock",
                 tuple(first_lines(problems, _SHOWN)),
                 ("leave packages, pins and Locks out of overlays",),
                 Unsatisfiable.exit_code,
@@ -47,14 +47,14 @@ def rendered_inconsistent(checked: Checked) -> Iterator[Finding]:
 
 
 def find_inconsistencies(lock: Lock, objects: Sequence[_Object], *, pinned: bool) -> Iterator[str]:
-    """Return in what objects differ from a lock, or could not be applied together."""
+    """Return how objects differ from a lock, or why they cannot be applied together."""
     identities = [identify(value) for value in objects]
     for group, kind, _, name in identities:
         if is_lock(group, kind):
-            yield f"{kind} {name} is among the objects, and a Lock is never applied"
+            yield f"{kind} {name} is among the objects, and a Lock must not be applied"
     for (_, kind, _, name), count in Counter(identities).items():
         if count > 1 and name:
-            yield f"{kind} {name} is there {count} times"
+            yield f"{kind} {name} is rendered {count} times"
     packages = {
         (kind, name): value
         for value, (group, kind, _, name) in zip(objects, identities, strict=True)
@@ -73,15 +73,15 @@ def _compare_packages(
     locked = {(package.kind.value, package.object_name): package for package in installed}
     for (kind, name), package in locked.items():
         if (kind, name) not in packages:
-            yield f"{kind} {name} is missing, which installs {package.cluster_reference}"
+            yield f"{kind} {name} is missing; it installs {package.cluster_reference}"
             continue
         spec = spec_of(packages[kind, name])
         if spec.get("package") != package.cluster_reference:
-            yield f"{kind} {name} installs {spec.get('package')}; locked is {package.cluster_reference}"
+            yield f"{kind} {name} installs {spec.get('package')}; the lock has {package.cluster_reference}"
         if package.detached and spec.get("skipDependencyResolution") is not True:
-            yield f"{kind} {name} is attached; it is locked as detached"
+            yield f"{kind} {name} is attached; the lock says detached"
     for kind, name in sorted(packages.keys() - locked.keys()):
-        yield f"{kind} {name} installs {spec_of(packages[kind, name]).get('package')}, and is not in the lock"
+        yield f"{kind} {name} installs {spec_of(packages[kind, name]).get('package')}, which is not in the lock"
 
 
 def _find_doubles(packages: Mapping[tuple[str, str], _Object]) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _find_doubles(packages: Mapping[tuple[str, str], _Object]) -> Iterator[str]:
         if len(names) > 1:
             yield (
                 f"{source} is installed by {' and '.join(names)}; "
-                "two objects for one source stop every package in the cluster"
+                "two package objects for one source block every package in the cluster"
             )
 
 
@@ -104,7 +104,7 @@ def _compare_pins(installed: Sequence[LockedPackage], objects: Sequence[_Object]
     for package in installed:
         reference = package.cluster_reference
         if not package.by_digest and not targets.get(reference, "").endswith(f"@{package.digest}"):
-            yield f"no ImageConfig leads {reference} to {package.digest}"
+            yield f"no ImageConfig points {reference} to {package.digest}"
 
 
 def _rewrites(spec: _Object) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""All rules, by their names, in the order in which they are told."""
+"""All rules by name, in the order of the report."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -35,7 +35,7 @@ def load_rules() -> dict[str, Rule]:
 
 
 def find_findings(checked: Checked) -> list[Finding]:
-    """Apply every rule; what is found is sorted by folders as they were given, then by rules."""
+    """Apply every rule; findings are sorted by folder, in the order of the call, then by rule."""
     rules = load_rules() if checked.members else _FOLDER_RULES
     found = [finding for rule in rules.values() for finding in rule(checked)]
     order = {one.name: i for i, one in enumerate(checked.folders)}
@@ -43,7 +43,7 @@ def find_findings(checked: Checked) -> list[Finding]:
 
 
 def _load_cluster_rules() -> dict[str, Rule]:
-    # Comparing folders is for those that have to do with each other.
+    # Imported late: most calls check folders that use no others.
     from render.checks.cluster_rules import (
         needed_elsewhere,
         provided_changed,

@@ -147,7 +147,7 @@ def test_a_package_that_was_switched_off_there_and_is_needed_here_is_found(clust
     findings = check("platform", "app")
 
     assert told(findings) == [("needed-elsewhere", "app", 4)]
-    assert findings[0].why == (f"{HOME}/app v1.0.0 needs {HOME}/base, which ../platform has switched off",)
+    assert findings[0].why == (f"{HOME}/app v1.0.0 needs {HOME}/base, which ../platform has deactivated",)
 
 
 def test_locked_together_the_same_move_is_well(cluster: World) -> None:
@@ -165,7 +165,7 @@ def test_a_package_that_has_another_source_there_is_missed_by_who_is_attached(cl
 
     assert told(findings) == [("needed-elsewhere", "app", 4)]
     assert findings[0].why == (
-        f"{HOME}/app v1.0.0 needs {HOME}/base, which ../platform has under another name",
+        f"{HOME}/app v1.0.0 needs {HOME}/base, which ../platform provides under another name",
     )
 
 
@@ -206,7 +206,7 @@ def test_one_package_in_two_folders_that_use_the_same_is_found(cluster: World) -
     findings = check("one", "app", "two")
 
     assert told(findings) == [("rendered-twice", "one", 4)]
-    assert findings[0].message == "one and two render the same"
+    assert findings[0].message == "one and two render the same objects"
     assert f"{HOME}/lone" in findings[0].why
     assert any(name.startswith("Configuration acme-lone") for name in findings[0].why)
     assert findings[0].next[1:] == (

@@ -67,7 +67,7 @@ def test_a_family_in_two_organisations_is_found(world: World) -> None:
     [finding] = check("one")
 
     assert (finding.rule, finding.folder, finding.exit_code) == ("family-scattered", "one", 4)
-    assert finding.message == f"the family {FAMILY} is spread over several places"
+    assert finding.message == f"the family {FAMILY} comes from several registries or organisations"
     assert finding.why[:2] == (
         f"{HOME}/{FAMILY} v1.0.0 in one",
         f"{at('labs/provider-other')} v1.0.0 in one",

@@ -155,4 +155,4 @@ def test_what_is_generated_from_it_has_another_reason(project: Path) -> None:
 
     [finding] = listed(project)
 
-    assert "larger than Kubernetes stores" in finding.why[1]
+    assert "larger than Kubernetes can store" in finding.why[1]

@@ -72,7 +72,7 @@ def test_one_source_under_two_names_is_found(world: World) -> None:
 
     assert (finding.rule, finding.folder, finding.exit_code) == ("rendered-inconsistent", str(project), 4)
     assert finding.why == (
-        f"Configuration mine installs {HOME}/base:v1.1.0, and is not in the lock",
+        f"Configuration mine installs {HOME}/base:v1.1.0, which is not in the lock",
         f"{HOME}/base is installed by Configuration acme-base and Configuration mine; "
         "two package objects for one source block every package in the cluster",
     )
@@ -83,32 +83,32 @@ def test_one_source_under_two_names_is_found(world: World) -> None:
     [
         (
             without("Configuration", "acme-base"),
-            f"Configuration acme-base is missing, which installs {HOME}/base:v1.1.0",
+            f"Configuration acme-base is missing; it installs {HOME}/base:v1.1.0",
         ),
         (
             with_spec("Configuration", "acme-base", package=f"{HOME}/base:v1.0.0"),
-            f"Configuration acme-base installs {HOME}/base:v1.0.0; locked is {HOME}/base:v1.1.0",
+            f"Configuration acme-base installs {HOME}/base:v1.0.0; the lock has {HOME}/base:v1.1.0",
         ),
-        (without("ImageConfig", "xplock-acme-base"), f"no ImageConfig leads {HOME}/base:v1.1.0 to sha256:"),
+        (without("ImageConfig", "xplock-acme-base"), f"no ImageConfig points {HOME}/base:v1.1.0 to sha256:"),
         (
             with_spec("ImageConfig", "xplock-acme-base", rewriteImage={"prefix": f"{HOME}/base:v1.1.0"}),
-            f"no ImageConfig leads {HOME}/base:v1.1.0 to sha256:",
+            f"no ImageConfig points {HOME}/base:v1.1.0 to sha256:",
         ),
         (
             with_spec("ImageConfig", "xplock-acme-base", matchImages=[{"prefix": f"{HOME}/base"}]),
-            f"no ImageConfig leads {HOME}/base:v1.1.0 to sha256:",
+            f"no ImageConfig points {HOME}/base:v1.1.0 to sha256:",
         ),
         (
             of_group("other.example.org", "ImageConfig", "xplock-acme-base"),
-            f"no ImageConfig leads {HOME}/base:v1.1.0 to sha256:",
+            f"no ImageConfig points {HOME}/base:v1.1.0 to sha256:",
         ),
         (
             lambda objects: (*objects, LOCK),
-            "Lock lock is among the objects, and a Lock is never applied",
+            "Lock lock is among the objects, and a Lock must not be applied",
         ),
         (
             lambda objects: (*objects, objects[-1]),
-            "Configuration acme-app is there 2 times",
+            "Configuration acme-app is rendered 2 times",
         ),
     ],
     ids=[
@@ -138,7 +138,7 @@ def test_a_package_that_is_attached_and_must_not_be_is_found(world: World) -> No
 
     [finding] = found_in(project, with_spec("Configuration", "acme-app", skipDependencyResolution=False))
 
-    assert finding.why == ("Configuration acme-app is attached; it is locked as detached",)
+    assert finding.why == ("Configuration acme-app is attached; the lock says detached",)
 
 
 @pytest.mark.parametrize("pin", ["tag", "native"])

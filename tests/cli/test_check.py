@@ -112,7 +112,7 @@ def test_folders_can_be_said_to_be_of_one_cluster(world: World, capsys: pytest.C
     codes = run(["check", "one", "two"]), run(["check", "--same-cluster", "one", "two"])
 
     assert codes == (0, 4)
-    assert "one: rendered-twice: one and two render the same\n" in capsys.readouterr().out
+    assert "one: rendered-twice: one and two render the same objects\n" in capsys.readouterr().out
 
 
 def test_nothing_is_written(cluster: World) -> None:

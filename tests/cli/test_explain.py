@@ -18,7 +18,7 @@ def test_a_rule_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
 
     output = capsys.readouterr()
     assert (code, output.err) == (0, "")
-    assert output.out.startswith("# lock-stale\n\nA lock answers something else")
+    assert output.out.startswith("# lock-stale\n\nA lock does not answer what")
     assert "## What to do\n" in output.out
 
 
@@ -87,8 +87,8 @@ def test_on_a_narrow_terminal_sentences_stay_beside_their_rules_and_examples_as_
     listed = _on_a_terminal(["explain"], 60).splitlines()
     explained = _on_a_terminal(["explain", "lock-stale"], 60).splitlines()
 
-    assert listed[0] == "inputs-invalid         The files of a folder cannot be"
-    assert listed[1] == "                       understood, or contradict each other."
+    assert listed[0] == "inputs-invalid         The files of a folder are invalid, or"
+    assert listed[1] == "                       contradict each other."
     assert max(len(line) for line in explained if not line.startswith("    ")) <= 60
     assert "      why:  root xpkg.example.org/acme/provider-store changed" in explained
 

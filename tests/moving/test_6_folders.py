@@ -265,8 +265,8 @@ def test_checking_reports_a_retire_or_a_move_that_the_lock_of_another_folder_for
 
     told = capsys.readouterr().out
     assert code == 4
-    assert "app: needed-elsewhere: the folders that it uses let go of what its packages need" in told
-    done = {"retire": "is about to drop", "move": "has switched off"}[what]
+    assert "app: needed-elsewhere: the folders that it uses no longer provide what its packages need" in told
+    done = {"retire": "is about to drop", "move": "has deactivated"}[what]
     assert f"{HOME}/app v1.0.0 needs {HOME}/base, which ../platform {done}" in told
 
 
