@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Tests start hundreds of programs, and each one would compile xplock again.
+unexport PYTHONDONTWRITEBYTECODE
 # For steps before there is a .venv.
 FIRST_PYTHON = $(or $(wildcard $(BIN)/python),$(PYTHON))
 IS_NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -95,4 +97,5 @@ tools:
 	else echo "the tests need these Debian packages:$$missing"; exit 1; fi
 
 clean:
-	rm -rf $(VENV) examples/registry .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) examples/registry .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find bench render tests -name __pycache__ -prune -exec rm -rf {} +

@@ -14,16 +14,19 @@ from rig.environment import hidden_settings
 from rig.properties import examples as tried_examples
 from rig.registry.docker import RunningRegistry, docker_registry
 from rig.registry.http_server import Certificate, make_certificate
+from rig.slow_files import is_slow
 
 settings.register_profile("xplock", tried_examples(100))
 settings.load_profile("xplock")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test that hypothesis gives examples to, so that `-m 'not property'` leaves it out."""
+    """Mark the tests that `make quick` leaves out: those that hypothesis gives examples to, and slow files."""
     for item in items:
         if is_hypothesis_test(getattr(item, "function", None)):
             item.add_marker("property")
+        if is_slow(item.path):
+            item.add_marker("slow")
 
 
 @pytest.fixture(autouse=True)

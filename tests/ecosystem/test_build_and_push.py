@@ -1,4 +1,4 @@
-"""Every known version of every known package goes through build, push and read, and says what it said."""
+"""Real packages are built, pushed and read again, and say what they said."""
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +16,7 @@ from rig.builders.ecosystem import (
     on_one_registry,
     read_ecosystem,
 )
+from rig.properties import in_ci
 from rig.registry.docker import RunningRegistry
 
 from render.app.world import open_world
@@ -143,13 +144,23 @@ def test_every_version_comes_back_from_a_layout(ecosystem: Ecosystem, built: Bui
         assert found.digest == built[version.reference].digest
 
 
-def test_every_version_comes_back_from_a_real_registry(
+def versions_to_push(ecosystem: Ecosystem) -> dict[str, list[PackageVersion]]:
+    """Return versions of every source: all in CI; at the desk two, and all of the source that has most."""
+    sources = ecosystem.by_source()
+    largest = max(sources, key=lambda source: len(sources[source]))
+    few = {source: versions if source == largest else versions[:2] for source, versions in sources.items()}
+    return sources if in_ci() else few
+
+
+def test_what_is_pushed_to_a_real_registry_comes_back(
     ecosystem: Ecosystem, built: Built, open_registry: RunningRegistry, tmp_path: Path
 ) -> None:
+    sources = versions_to_push(ecosystem)
+    pushed = [version for versions in sources.values() for version in versions]
     host = open_registry.host
     environ = {"XPLOCK_PLAIN_HTTP": host, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     outside = open_world(environ, warn=no_warning, trace=lambda _: None)
-    fill_registry(host, outside.pusher, built)
+    fill_registry(host, outside.pusher, {version.reference: built[version.reference] for version in pushed})
     images = outside.images()
     catalog = Catalog(images, NoFacts(), LIMITS)
 
@@ -158,12 +169,12 @@ def test_every_version_comes_back_from_a_real_registry(
         return catalog.package(Reference(source, version.tag))
 
     with ThreadPoolExecutor(4) as pool:
-        packages = list(pool.map(read, ecosystem.versions))
+        packages = list(pool.map(read, pushed))
 
-    for version, found in zip(ecosystem.versions, packages, strict=True):
+    for version, found in zip(pushed, packages, strict=True):
         check_package(found, version)
         assert found.digest == built[version.reference].digest
-    for versions in ecosystem.by_source().values():
+    for versions in sources.values():
         tags = images.tags(on_one_registry(host, versions[0].reference.source))
         assert set(tags) == {version.tag for version in versions}
 

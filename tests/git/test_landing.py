@@ -112,7 +112,7 @@ def test_our_commit_may_be_the_first_of_a_bare_repository(tmp_path: Path) -> Non
 
 # Races in one repository
 
-WRITERS, EACH = 8, 10
+WRITERS, EACH = 8, 3
 
 
 def _write_many(root: Path, number: int) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rig.properties import examples
+from rig.properties import examples, tries
 
 
 @given(st.booleans())
@@ -33,3 +33,12 @@ def test_elsewhere_a_part_of_them_is_tried(monkeypatch: pytest.MonkeyPatch, valu
 
 def test_no_example_is_too_slow_for_a_busy_machine() -> None:
     assert examples(100).deadline is None
+
+
+@pytest.mark.parametrize(("value", "tried"), [("true", 200), ("", 50)])
+def test_what_is_random_is_tried_as_often_as_there_is_time(
+    monkeypatch: pytest.MonkeyPatch, value: str, tried: int
+) -> None:
+    monkeypatch.setenv("CI", value)
+
+    assert tries(200) == tried

@@ -48,6 +48,7 @@ from rig.git.repositories import (
     text_at,
     write_program,
 )
+from rig.properties import tries
 from rig.registry.http_server import Certificate, RecordingServer
 
 from render.cli.run import run
@@ -289,10 +290,10 @@ def test_what_is_in_the_place_of_a_lock_is_not_taken_away_with_it(root: Path, th
 
 # G4: races
 
-WRITERS, EACH = 8, 10
+WRITERS, EACH = 8, 3
 
 
-def test_eight_who_commit_ten_times_each_make_eighty_commits(tmp_path: Path) -> None:
+def test_eight_processes_that_commit_at_once_lose_no_commit(tmp_path: Path) -> None:
     root = shop(tmp_path)
     folders = [project(root, name=f"f{number}") for number in range(WRITERS)]
     save(root)
@@ -530,7 +531,7 @@ def test_a_secret_in_the_url_of_an_application_is_nowhere(
 
 # G7: interrupted
 
-KILLS, AT_ONCE = 200, 4
+KILLS, AT_ONCE = tries(200), 4
 
 
 def test_whenever_it_is_killed_the_next_run_succeeds_or_names_what_is_in_its_way(tmp_path: Path) -> None:

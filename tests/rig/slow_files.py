@@ -1,0 +1,24 @@
+"""Test files that take most of the time, since they start servers, git and xplock many times."""
+
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+SLOW = (
+    "argocd/test_commit_policy_*.py",
+    "argocd/test_lock_policies.py",
+    "argocd/test_plugin*.py",
+    "cli/test_commit*.py",
+    "deploy/*.py",
+    "docs/*.py",
+    "ecosystem/test_build_and_push.py",
+    "git/test_landing.py",
+    "git/test_pre_commit.py",
+    "rig_tests/test_go_builds.py",
+    "rig_tests/test_registries.py",
+    "threats/*.py",
+)
+
+
+def is_slow(file: Path) -> bool:
+    """Return whether `make quick` leaves out a file."""
+    return any(file.match(pattern) for pattern in SLOW)
