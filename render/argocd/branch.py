@@ -16,20 +16,18 @@ from render.argocd.request import (
 from render.deadline import Deadline
 from render.errors import InvalidInput
 from render.folders.members import Member, read_members
+from render.git.checkout import checked_out
 from render.git.landing import InputFiles
 from render.git.objects import require_identity
 from render.git.remotes import Remote, fetch_tip, find_default_branch, list_refs
-from render.git.repository import Repository, filters_off
+from render.git.repository import Repository
 from render.git.revisions import require_small, resolve_commit
 from render.git.temporary import REMOTE, open_server
 from render.inputs.folders import is_linked, reads_elsewhere
 from render.inputs.projects import Inputs, read_inputs
 from render.limits import Limits, setting
-from render.system.scratch import scratch_folder, writing
 
 HERE = Path()
-
-_FILES = "git's files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +67,9 @@ def open_branch(environ: Mapping[str, str], deadline: Deadline) -> Iterator[Bran
         require_listed(environ, request.url, remote.branch)
         require_identity(repository)
         tip = _fetch(repository, remote, request)
-        require_small(repository, tip, f"branch {remote.branch} of {request.url}")
-        with _checked_out(repository, tip) as root:
+        what = f"branch {remote.branch} of {request.url}"
+        require_small(repository, tip, what)
+        with checked_out(repository, remote, tip, request.prefix, what) as root:
             branch = Branch(repository, remote, tip, root, request, limits, deadline)
             with chdir(_find_folder(branch)):
                 yield branch
@@ -123,25 +122,6 @@ def _fetch(repository: Repository, remote: Remote, request: Request) -> str:
             f"({setting('branch_commits')})"
         )
     return tip
-
-
-@contextmanager
-def _checked_out(repository: Repository, commit: str) -> Iterator[Path]:
-    """Write the files of a commit to a folder, and remove it afterwards; no hook and no filter is run for that."""
-    with scratch_folder(_FILES) as folder:
-        root = folder / "tree"
-        with writing(_FILES):
-            root.mkdir()
-        options, nothing = filters_off(repository)
-        environment = {
-            "GIT_DIR": str(repository.root),
-            "GIT_WORK_TREE": str(root),
-            "GIT_INDEX_FILE": str(folder / "index"),
-            **nothing,
-        }
-        repository.run("read-tree", "--end-of-options", commit, environment=environment)
-        repository.run("checkout-index", "--all", "--quiet", options=options, environment=environment)
-        yield root.resolve()
 
 
 def _find_folder(branch: Branch) -> Path:

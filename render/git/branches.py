@@ -4,9 +4,9 @@ from pathlib import Path
 
 from render.errors import InvalidInput
 from render.git.failures import GitFailed, RepositoryLocked
-from render.git.objects import REMOVED, IndexEntries, IndexEntry, empty_tree, put_into_index
+from render.git.objects import REMOVED, empty_tree, put_into_index
 from render.git.repository import FolderInRepository, Repository, filters_off
-from render.git.revisions import find_files, resolve_commit
+from render.git.revisions import FileEntries, FileEntry, find_files, resolve_commit
 
 _HEADS = "refs/heads/"
 _REFLOG = "xplock: commit the lock"
@@ -109,7 +109,7 @@ def require_index(repository: Repository, git_folder: Path) -> None:
         raise RepositoryLocked(repository.where, str(locked))
 
 
-def put_into_users_index(repository: Repository, old: str | None, entries: IndexEntries) -> IndexEntries:
+def put_into_users_index(repository: Repository, old: str | None, entries: FileEntries) -> FileEntries:
     """Put entries into the user's index, except for files that the user staged, and return the entries put."""
     staged = _staged(repository, old, list(entries))
     untouched = {path: entry for path, entry in entries.items() if path not in staged}
@@ -117,15 +117,15 @@ def put_into_users_index(repository: Repository, old: str | None, entries: Index
     return untouched
 
 
-def restore_users_index(repository: Repository, branch: str, entries: IndexEntries) -> None:
+def restore_users_index(repository: Repository, branch: str, entries: FileEntries) -> None:
     """Reset files in the user's index to the branch's current commit."""
     tip = find_branch(repository, branch)
     known = find_files(repository, tip, list(entries)) if tip and entries else {}
-    missing = {path: IndexEntry(REMOVED, "0" * len(entry.blob)) for path, entry in entries.items()}
-    _put(repository, missing | {path: IndexEntry(file.mode, file.blob) for path, file in known.items()})
+    missing = {path: FileEntry(REMOVED, "0" * len(entry.blob)) for path, entry in entries.items()}
+    _put(repository, missing | known)
 
 
-def _put(repository: Repository, entries: IndexEntries) -> None:
+def _put(repository: Repository, entries: FileEntries) -> None:
     if entries:
         # Git rereads files that changed while an index was written, and would run their filters.
         options, environment = filters_off(repository)

@@ -23,7 +23,6 @@ from render.git.branches import (
 from render.git.failures import GitFailed, RepositoryLocked
 from render.git.names import Author
 from render.git.objects import (
-    IndexEntries,
     changed_paths,
     count_commits,
     make_index_entries,
@@ -34,7 +33,7 @@ from render.git.objects import (
 )
 from render.git.remotes import PushRefused, Remote, fetch_tip, push_commit
 from render.git.repository import Repository
-from render.git.revisions import find_files
+from render.git.revisions import FileEntries, find_files
 from render.limits import Limits, format_amount, setting
 from render.system.files import LOCK_FILE
 from render.texts import first_lines
@@ -150,7 +149,7 @@ class Landed:
     commit: str
     # Its parent, and the index entries of the files.
     parent: str | None
-    entries: IndexEntries
+    entries: FileEntries
     # Whether the commit was made now; otherwise it already had the files.
     new: bool
     pushed: bool = False
@@ -284,7 +283,7 @@ def _move_branch_and_index(
 
     Killed in between, this leaves the new lock staged. In the other order the old lock would be staged.
     """
-    put: IndexEntries = {}
+    put: FileEntries = {}
     # The user may have switched branches in the meantime.
     if target.git_folder is not None and current_branch(repository) == target.branch:
         put = retry_while_locked(repository, lambda: put_into_users_index(repository, at, landed.entries))

@@ -3,12 +3,11 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple, TypeAlias
 
 from render.errors import InvalidInput
 from render.git.names import Author
 from render.git.repository import Repository
-from render.git.revisions import find_files
+from render.git.revisions import FileEntries, FileEntry, find_files
 from render.system.scratch import scratch_folder
 
 _PLAIN = "100644"
@@ -19,17 +18,6 @@ _OWN_INDEX = ("-c", "core.splitIndex=false", "-c", "core.untrackedCache=false", 
 # Without a configured user, git would make up a name from the machine's.
 _NAMED = ("-c", "user.useConfigOnly=true")
 _UTF8 = ("-c", "i18n.commitEncoding=UTF-8")
-
-
-class IndexEntry(NamedTuple):
-    """A file in an index."""
-
-    mode: str
-    blob: str
-
-
-# By their paths from the root.
-IndexEntries: TypeAlias = Mapping[str, IndexEntry]
 
 
 class NoIdentity(InvalidInput):
@@ -55,15 +43,15 @@ def write_blob(repository: Repository, data: bytes) -> str:
     return _id(repository.run("hash-object", "-w", "--stdin", data=data))
 
 
-def make_index_entries(repository: Repository, parent: str | None, blobs: Mapping[str, str]) -> IndexEntries:
+def make_index_entries(repository: Repository, parent: str | None, blobs: Mapping[str, str]) -> FileEntries:
     """Return index entries for new contents of files; an executable file stays executable."""
     kept = find_files(repository, parent, list(blobs)) if parent else {}
     return {
-        path: IndexEntry(kept[path].mode if path in kept else _PLAIN, blob) for path, blob in blobs.items()
+        path: FileEntry(kept[path].mode if path in kept else _PLAIN, blob) for path, blob in blobs.items()
     }
 
 
-def write_tree(repository: Repository, parent: str | None, entries: IndexEntries) -> str:
+def write_tree(repository: Repository, parent: str | None, entries: FileEntries) -> str:
     """Store the parent's tree with some entries replaced, and return it."""
     with _own_index() as environment:
         start = ("--end-of-options", parent) if parent else ("--empty",)
@@ -78,7 +66,7 @@ def write_tree(repository: Repository, parent: str | None, entries: IndexEntries
 
 def put_into_index(
     repository: Repository,
-    entries: IndexEntries,
+    entries: FileEntries,
     *,
     options: tuple[str, ...] = (),
     environment: Mapping[str, str] | None = None,
@@ -86,7 +74,7 @@ def put_into_index(
     """Put entries into an index without looking at the work tree."""
     lines = [f"{entry.mode} {entry.blob} 0\t{path}\0" for path, entry in sorted(entries.items())]
     command = ("update-index", "--add", "-z", "--index-info")
-    repository.run(*command, data="".join(lines).encode(), options=options, environment=environment)
+    repository.run(*command, data=os.fsencode("".join(lines)), options=options, environment=environment)
 
 
 def write_commit(

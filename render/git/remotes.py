@@ -12,11 +12,10 @@ from render.git.revisions import resolve_commit
 _HEADS = "refs/heads/"
 # A fetch must not start garbage collection in the user's repository.
 _QUIET_FETCH = ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
-# In a partial clone the fetched commits are complete all the same: nothing is fetched when they are read.
-_FETCH = (
-    *("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap="),
-    "--no-filter",
-)
+_FETCH = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap=")
+_WITHOUT_BLOBS = "--filter=blob:none"
+# Otherwise the fetched commits are complete, in a user's partial clone too: nothing is fetched when they are read.
+_COMPLETE = "--no-filter"
 _PUSH = ("push", "--porcelain", "--no-follow-tags", "--no-recurse-submodules")
 _REMOTE_URL = re.compile(r"remote\.(.+)\.url", re.DOTALL)
 _REJECTED = re.compile(r"^!\t[^\t]*\t(.*)$", re.MULTILINE)
@@ -102,7 +101,8 @@ def fetch_tip(
     depths = [f"--depth={depth}"] if depth else []
     # A repository without branches offers no commits in the negotiation, and would get everything again.
     offers = [f"--negotiation-tip={known}"] if known else []
-    command = (*_FETCH, *depths, *offers, "--", remote.name, ref)
+    blobs = _WITHOUT_BLOBS if repository.partial else _COMPLETE
+    command = (*_FETCH, blobs, *depths, *offers, "--", remote.name, ref)
     errors = ""
     # Between listing and fetching, the branch may have moved.
     for _ in range(repository.limits.push_attempts):
@@ -117,6 +117,14 @@ def fetch_tip(
                 break
             return tip
     raise repository.failure(errors)
+
+
+def fetch_objects(repository: Repository, remote: Remote, ids: Sequence[str]) -> None:
+    """Fetch single objects by their ids, as git itself does in a partial clone."""
+    options = (*_QUIET_FETCH, "-c", "fetch.negotiationAlgorithm=noop")
+    command = (*_FETCH, _WITHOUT_BLOBS, "--stdin", "--", remote.name)
+    data = "".join(f"{name}\n" for name in ids).encode()
+    repository.run(*command, data=data, options=options, network=True)
 
 
 def push_commit(repository: Repository, remote: Remote, commit: str, *, hooks: bool = False) -> PushAnswer:

@@ -40,6 +40,8 @@ class Repository:
     hidden: tuple[str, ...] = field(default=(), repr=False)
     # For all commands together; each command also has its own time limit.
     deadline: Deadline | None = None
+    # Whether fetches leave out blobs, which are then fetched one by one.
+    partial: bool = False
 
     def run(
         self,

@@ -4,11 +4,12 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from render.errors import InvalidInput
+from render.git.failures import LacksObjects
 from render.git.repository import Repository
 from render.limits import LimitExceeded, Limits
 from render.system.files import InvalidFile, read_plain
@@ -28,10 +29,14 @@ class UnknownRevision(InvalidInput):
 
 
 class FileEntry(NamedTuple):
-    """A file in a commit: the object with its bytes, and its mode."""
+    """A file in a commit or an index: its mode, and the object with its bytes."""
 
-    blob: str
     mode: str
+    blob: str
+
+
+# By their paths from the root.
+FileEntries: TypeAlias = Mapping[str, FileEntry]
 
 
 def read_at(folder: Path, revision: str, name: str, *, limits: Limits = _DEFAULTS) -> bytes | None:
@@ -63,7 +68,11 @@ def find_commit(repository: Repository, revision: str) -> str | None:
 def resolve_commit(repository: Repository, name: str) -> str | None:
     """Return the commit of a name, which must be checked before, or None."""
     command = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-    answer = repository.ask(*command)
+    try:
+        answer = repository.ask(*command)
+    except LacksObjects:
+        # A partial clone knows of the commit, and would have fetched it.
+        return None
     return answer.output.decode().strip() if answer.status == 0 else None
 
 
@@ -97,13 +106,22 @@ def find_file(repository: Repository, commit: str, path: str) -> FileEntry | Non
 
 def find_files(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, FileEntry]:
     """Return the plain files of a commit at these paths, and directly in folders among them."""
-    found: dict[str, FileEntry] = {}
+    found = _parse_listing(repository.run("ls-tree", "-z", commit, "--", *paths))
+    return {path: file for path, file in found.items() if file.mode in _PLAIN_FILES}
+
+
+def list_tree(repository: Repository, commit: str) -> dict[str, FileEntry]:
+    """Return all files, links and submodules of a commit."""
+    return _parse_listing(repository.run("ls-tree", "-r", "-z", commit))
+
+
+def _parse_listing(output: bytes) -> dict[str, FileEntry]:
     # Without sizes: those of objects that a partial clone lacks are unknown.
-    for line in repository.run("ls-tree", "-z", commit, "--", *paths).split(b"\0")[:-1]:
+    found: dict[str, FileEntry] = {}
+    for line in output.split(b"\0")[:-1]:
         facts, _, path = line.partition(b"\t")
         mode, _, blob = facts.decode().split()
-        if mode in _PLAIN_FILES:
-            found[os.fsdecode(path)] = FileEntry(blob, mode)
+        found[os.fsdecode(path)] = FileEntry(mode, blob)
     return found
 
 
@@ -166,11 +184,13 @@ class _TreeEntry(NamedTuple):
 def require_small(repository: Repository, commit: str, what: str) -> None:
     """Raise if a commit has more files, or more bytes in them, than the limits allow us to write."""
     limits = repository.limits
-    listed = repository.run("rev-list", "--objects", "--no-object-names", f"{commit}^{{tree}}", "--")
+    listed = _list_objects(repository, commit)
     # Every file is listed at least once, besides the tree itself.
-    if listed.count(b"\n") > limits.branch_files + 1:
+    if len(listed) > limits.branch_files + 1:
         raise LimitExceeded(f"{what} has too many files", "branch_files", limits)
-    facts = [line.split() for line in repository.run("cat-file", "--batch-check", data=listed).splitlines()]
+    # The sizes of missing blobs are unknown until they are fetched.
+    present = b"".join(name + b"\n" for name in listed if not name.startswith(b"?"))
+    facts = [line.split() for line in repository.run("cat-file", "--batch-check", data=present).splitlines()]
     sizes = {name.decode(): int(size) for name, kind, size in facts if kind == b"blob"}
     trees = _read_trees(repository, [name for name, kind, _ in facts if kind == b"tree"])
     files, data = 0, 0
@@ -189,6 +209,24 @@ def require_small(repository: Repository, commit: str, what: str) -> None:
         if data > limits.branch_bytes:
             raise LimitExceeded(f"{what} is too large", "branch_bytes", limits)
         level = below
+
+
+def _list_objects(repository: Repository, commit: str) -> list[bytes]:
+    """Return the ids of a commit's trees and blobs; `?` marks those that a partial clone lacks."""
+    command = ("rev-list", "--objects", "--no-object-names", "--missing=print", f"{commit}^{{tree}}", "--")
+    return repository.run(*command).splitlines()
+
+
+def find_missing(repository: Repository, commit: str) -> set[str]:
+    """Return the blobs of a commit that a partial clone lacks."""
+    return {name[1:].decode() for name in _list_objects(repository, commit) if name.startswith(b"?")}
+
+
+def read_sizes(repository: Repository, blobs: Iterable[str]) -> dict[str, int]:
+    """Return the sizes of blobs, all of which must be here."""
+    data = "".join(f"{blob}\n" for blob in sorted(blobs)).encode()
+    lines = repository.run("cat-file", "--batch-check", data=data).decode().splitlines()
+    return {name: int(size) for name, _, size in (line.split() for line in lines)}
 
 
 def _read_trees(repository: Repository, names: list[bytes]) -> dict[str, list[_TreeEntry]]:

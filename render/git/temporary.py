@@ -21,6 +21,8 @@ REMOTE = "xplock-server"
 # https://, ssh://, file:// and the short form of ssh; `ext::` and the like would run programs.
 _URL = re.compile(r"(?:https|ssh|file)://[^\s?#]+|(?!-)[\w.-]+(?:@[\w.-]+)?:(?!:|//)[^\s?#]+")
 _SHA256_DIGITS = 64
+# Large blobs go through git in small pieces and are never unpacked into loose objects.
+_SMALL_MEMORY = ("-c", "core.bigFileThreshold=1m", "-c", "fetch.unpackLimit=1")
 # A user's setting may forbid bare repositories, which others could have planted; this one is our own.
 _TRUSTED = ("-c", "safe.bareRepository=all")
 
@@ -54,8 +56,8 @@ def open_server(
     """Make an empty repository with one remote, and remove it afterwards."""
     check_url(url)
     with scratch_folder(FILES) as folder:
-        options = (*_TRUSTED, "-c", f"remote.{REMOTE}.url={url}")
-        made = Repository(folder, limits, url, options, deadline=deadline)
+        options = (*_TRUSTED, *_SMALL_MEMORY, "-c", f"remote.{REMOTE}.url={url}")
+        made = Repository(folder, limits, url, options, deadline=deadline, partial=True)
         alone = _no_repository_above(made)
         made = made if authorities is None else with_authorities(made, authorities, folder, alone)
         made = _with_token(made, url, token) if token else made

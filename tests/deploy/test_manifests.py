@@ -194,6 +194,15 @@ def test_what_is_written_goes_to_volumes_of_its_own(pod: dict[str, Any], sidecar
         assert "emptyDir" in volumes[mounts(sidecar)[environment[name]]]
 
 
+def test_no_volume_of_ours_can_fill_the_disk_of_its_node(
+    pod: dict[str, Any], sidecar: dict[str, Any]
+) -> None:
+    own = {name for name in mounts(sidecar).values() if name.startswith("xplock-")}
+    volumes = [by_name(pod["volumes"])[name] for name in sorted(own)]
+
+    assert [volume["name"] for volume in volumes if "emptyDir" in volume and not volume["emptyDir"]] == []
+
+
 def test_the_rest_of_argo_cd_stays_as_it_is(built: dict[str, Any], pod: dict[str, Any]) -> None:
     before = {value["kind"]: value for value in parsed(ARGOCD.read_bytes())}
     template = before["Deployment"]["spec"]["template"]["spec"]
