@@ -1,4 +1,4 @@
-"""What a commit or a pull request says about the locks in it."""
+"""The messages of commits, and the texts of pull requests."""
 
 import re
 from collections import Counter
@@ -18,18 +18,18 @@ from render.views.report import count_changes, format_counts, format_report
 from render.views.templating import fill_template
 
 _SUBJECT_CHARACTERS = 72
-# A message has room for so many lines about packages, and for so many at least about those of one folder.
+# How many lines a message has about packages, and how many at least about the packages of one folder.
 _REPORT_LINES, _FEWEST_LINES = 200, 10
 _NOTES = 50
-# A pull request has room for so much, on the strictest of the well-known servers.
+# The limit of the strictest of the well-known Git servers, with room to spare.
 _PULL_REQUEST_CHARACTERS = 60_000
-# Text that Markdown shows as it is.
+# Text without markup.
 _UNMARKED = re.compile(r"[A-Za-z0-9 .,:;/()-]*")
 
 
 @dataclass(frozen=True, slots=True)
 class LockChange:
-    """A lock as the branch has it and as it will be; the folder by its path from the root, "." for the root."""
+    """A lock on the branch, before and after; the folder is its path in the repository, "." for the root."""
 
     folder: str
     before: Lock
@@ -37,12 +37,12 @@ class LockChange:
 
     @property
     def path(self) -> str:
-        """The lock's path from the root."""
+        """The lock's path in the repository."""
         return LOCK_FILE if self.folder == "." else f"{self.folder}/{LOCK_FILE}"
 
 
 def format_subject(changes: Sequence[LockChange]) -> str:
-    """Write in one line which folders change, and how much."""
+    """Write one line: the folders, and how many of their packages change."""
     counts = ", ".join(_count(changes))
     folders = [visible(change.folder) for change in changes]
     full = f"lock: {counts}" if folders == ["."] else f"lock {' and '.join(folders)}: {counts}"
@@ -51,7 +51,7 @@ def format_subject(changes: Sequence[LockChange]) -> str:
 
 
 def format_message(changes: Sequence[LockChange], subject: str, notes: Sequence[str] = ()) -> str:
-    """Write the message of a commit: what became of which package and why, and what the locks were made from."""
+    """Write the message of a commit: the report of every folder, warnings, and trailers with the inputs of the locks."""
     room = max(_REPORT_LINES // len(changes), _FEWEST_LINES)
     reports = [_report(change, room, several=len(changes) > 1) for change in changes]
     trailers = Trailers(inputs={change.path: digest_inputs(change.after.inputs) for change in changes})
@@ -94,7 +94,7 @@ def _report(change: LockChange, room: int, *, several: bool) -> str:
 
 
 def _count(changes: Sequence[LockChange]) -> list[str]:
-    """Add up what happened in every folder, in words."""
+    """Write the counts of all folders together."""
     totals: Counter[str | Step] = Counter()
     for change in changes:
         totals.update(count_changes(find_changes(change.before, change.after)))

@@ -1,4 +1,4 @@
-"""What became of a commit, for people and programs."""
+"""The result of `commit` as text and JSON."""
 
 import shlex
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _SHOWN_DIGITS = 12
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The locks of one repository that a branch did not have, and where they are now."""
+    """The locks of one repository that differ from its branch, and the commit that holds them."""
 
     branch: str
     changes: Sequence[LockChange] = ()
@@ -24,17 +24,17 @@ class Committed:
     remote: Remote | None = None
     # Whether the work tree is on the branch.
     current: bool = True
-    # Nothing, if it was a dry run or there was nothing to do.
+    # None: a dry run, or no lock has changed.
     landed: Landed | None = None
 
     @property
     def commit(self) -> str | None:
-        """The commit that was made."""
+        """The new commit, if there is one."""
         return self.landed.commit if self.landed and self.landed.new else None
 
 
 def format_committed(made: Committed) -> str:
-    """Write in one line what was committed, and where it was pushed."""
+    """Write one line: what was committed, and where it was pushed."""
     branch, pushed = visible(made.branch), made.landed is not None and made.landed.pushed
     to = f" and pushed to {_there(made)}" if pushed else ""
     if made.commit:
@@ -49,7 +49,7 @@ def format_committed(made: Committed) -> str:
 
 
 def committed_document(made: Committed) -> dict[str, Any]:
-    """Return it as JSON values."""
+    """Return the result as JSON values."""
     landed = made.landed
     return {
         "folders": [change.folder for change in made.changes],
@@ -68,7 +68,7 @@ def committed_document(made: Committed) -> dict[str, Any]:
 
 
 def committed_hints(made: Committed) -> list[str]:
-    """Return what is worth knowing besides."""
+    """Return hints: commits that were pushed as well, and a branch that is behind its remote."""
     landed, hints = made.landed, []
     if landed and landed.along:
         hints.append(f"pushed along: {counted(landed.along, 'earlier commit')} of {made.branch}")
@@ -78,10 +78,10 @@ def committed_hints(made: Committed) -> list[str]:
 
 
 def _catch_up(made: Committed) -> str:
-    """Return what brings a branch up to date."""
+    """Return the command that brings a branch up to date."""
     if made.remote and not made.current:
         return f"git fetch {shlex.join([made.remote.name, f'{made.remote.branch}:{made.branch}'])}"
-    # A pull refuses to overwrite a changed file, even by the same, unless that is staged.
+    # A pull refuses to overwrite a changed file, even with the same content, unless it is staged.
     locks = shlex.join(f":/{change.path}" for change in made.changes)
     return f"git add {locks} && git pull" if locks else "git pull"
 

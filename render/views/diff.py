@@ -1,4 +1,4 @@
-"""The difference of two locks, as text for a terminal and as JSON."""
+"""The difference of two locks as text, JSON and Markdown."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,14 +11,14 @@ from render.views.labels import format_step, step_document
 EQUAL = "No differences.\n"
 _CHANGED = "Changed"
 
-# Everything else about a package is one text.
+# Aspects with several values; every other aspect has one.
 LISTS = frozenset(
     {"requiredBy", "replaces", "replacedBy", "detached", "staleEntry", "dependencies", "objects", "groups"}
     | {"fields", "overrides", "keptPins"}
 )
-# What is meant where nothing is said.
+# The values of aspects that are left out.
 _UNSAID = {"state": "wanted", "released": "no"}
-# What is told of a package in one line.
+# The aspects in the headline of a package, each with the words before it.
 _WORDS = {
     "state": "",
     "root": "asked for as ",
@@ -30,7 +30,7 @@ _WORDS = {
 
 
 def format_diff(diff: LockDiff) -> str:
-    """Write a difference for a person."""
+    """Write a difference as text."""
     blocks = [
         *[_changed_lines(package) for package in _breaking_first(diff.changed)],
         *[[f"Added {_headline(package)}"] for package in diff.added],
@@ -102,14 +102,14 @@ def _title(package: ChangedPackage) -> str:
 
 
 def format_versions(package: ChangedPackage) -> tuple[str, str]:
-    """Write the versions before and after; of a package that has moved, also where they are the same."""
+    """Return the versions before and after; empty if they are equal, unless the package has moved."""
     old, new = package.changes.get("version", ((), ()))
     same = package.version if package.moved_from else ""
     return ", ".join(old) or same, ", ".join(new) or same
 
 
 def change_word(package: ChangedPackage) -> str:
-    """Return what became of a package in a word."""
+    """Return what happened to a package in one word."""
     now = {name: after for name, (_, after) in package.changes.items()}
     if now.get("state") == ("deactivated",):
         return "Off"
@@ -123,12 +123,12 @@ def change_word(package: ChangedPackage) -> str:
 
 
 def format_said(name: str, texts: Sequence[str]) -> str:
-    """Write what is said of an aspect, or what is meant where nothing is."""
+    """Write the values of an aspect, or its default."""
     return ", ".join(texts) or _UNSAID.get(name, "none")
 
 
 def format_signed(before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """Write what went and what came, each with its sign."""
+    """Write the removed values with a minus and the added ones with a plus."""
     gone = [f"- {text}" for text in before if text not in after]
     come = [f"+ {text}" for text in after if text not in before]
     return gone + come
@@ -159,11 +159,11 @@ def _change_document(name: str, old: Sequence[str], new: Sequence[str]) -> dict[
 
 
 def format_aspect(package: DiffedPackage, name: str) -> str:
-    """Write one aspect of a package."""
+    """Write the values of one aspect of a package."""
     return ", ".join(package.aspects.get(name, ()))
 
 
-# In a table: what is worth a reviewer's time, but for the version, which has columns of its own.
+# The aspects in the table for reviewers. Versions have columns of their own.
 _TOLD = (
     *("kind", "object", "installedAs", "digest", "tag", "state", "released", "providedBy", "root"),
     *("requiredBy", "replaces", "replacedBy", "detached", "staleEntry", "dependencies", "objects"),
@@ -178,7 +178,7 @@ _LONG_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 def format_markdown(diff: LockDiff) -> str:
-    """Write a difference as a table that a pull request shows; nothing in it is read as markup."""
+    """Write a difference as a table for a pull request; texts of packages are never markup."""
     rows = [
         *[_changed_row(package) for package in _breaking_first(diff.changed)],
         *[
@@ -240,7 +240,7 @@ def _row(what: str, package: DiffedPackage | ChangedPackage, old: str, new: str,
 
 
 def code(text: str) -> str:
-    """Return text that Markdown shows as it is: no markup, no link, no mention, no end of the cell."""
+    """Return text that Markdown shows unchanged: no markup, no link, no mention, no end of the cell."""
     shown = visible(_LONG_DIGEST.sub(lambda digest: digest[0][:19] + "…", text))
     if _CODE.fullmatch(shown) and shown.strip() == shown:
         return f"`{shown}`"

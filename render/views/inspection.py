@@ -1,4 +1,4 @@
-"""A package's facts as text for people and as JSON for programs."""
+"""The result of `package inspect` as text and JSON."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ _LISTED_OBJECTS = 20
 
 
 def format_inspection(found: Inspection, *, all_objects: bool) -> str:
-    """Write an inspection for a person."""
+    """Write an inspection as text."""
     parts = [_about(found), _dependencies(found), _objects(found, all_objects=all_objects)]
     if found.image:
         parts += [_platforms(found.image), _layers(found.image)]

@@ -1,4 +1,4 @@
-"""A package in a few words, and as JSON values: its version, and what is worth knowing besides."""
+"""Short descriptions of a package as text and JSON: its version, and marks such as `shared` or `detached`."""
 
 import shlex
 from collections.abc import Iterable
@@ -16,9 +16,9 @@ _SHOWN_DIGEST = len("sha256:") + 12
 
 
 def marks(closure: Closure, package: Target) -> list[str]:
-    """Return what is worth knowing about a package besides its version."""
+    """Return the marks of a package."""
     shared = ["shared"] if closure.is_shared(package) else []
-    # Worth a word where others depend on it: those are detached for it.
+    # Dependants of a package with a name of the user's are detached because of it.
     derived = package.object_name == object_name(package.cluster_source)
     named = [f"named {package.object_name}"] if closure.dependants[package.source] and not derived else []
     alias = [f"alias of {package.installed_as}"] if package.installed_as else []
@@ -30,7 +30,7 @@ def marks(closure: Closure, package: Target) -> list[str]:
 
 
 def leaving_marks(package: LockedPackage) -> list[str]:
-    """Return where a package is on its way out."""
+    """Return the marks of a leaving package."""
     found = {
         "orphaned": package.state is State.ORPHANED,
         "off": package.state is State.DEACTIVATED,
@@ -52,7 +52,7 @@ def package_document(closure: Closure, package: LockedPackage) -> dict[str, obje
 
 
 def target_document(package: Target) -> dict[str, object]:
-    """Return as JSON values what is known of every package."""
+    """Return as JSON values what locked and provided packages have in common."""
     return {
         "source": str(package.source),
         "installedAs": str(package.installed_as) if package.installed_as else None,
@@ -65,7 +65,7 @@ def target_document(package: Target) -> dict[str, object]:
 
 
 def life_document(package: LockedPackage) -> dict[str, object]:
-    """Return as JSON values where a package is in its life, and what has moved."""
+    """Return the state and the moves of a package as JSON values."""
     return {
         "state": package.state,
         "released": package.released,
@@ -78,7 +78,7 @@ def life_document(package: LockedPackage) -> dict[str, object]:
 
 
 def provided_document(package: Provided) -> dict[str, object]:
-    """Return a package of another folder as JSON values."""
+    """Return a provided package as JSON values."""
     return {**target_document(package), "folder": package.folder, "detached": package.detached}
 
 
@@ -88,12 +88,12 @@ def format_package(closure: Closure, package: Target) -> str:
 
 
 def format_pin(package: Target) -> str:
-    """Write the source and what it is locked to."""
+    """Write the source and the locked version."""
     return f"{visible(str(known_as(package)))} {format_locked(package)}"
 
 
 def format_locked(package: Target) -> str:
-    """Write the version that is locked; of a digest its beginning, with the tag that carries it."""
+    """Write the locked version; for a digest its first digits, after its tag if that is known."""
     if not package.by_digest:
         return visible(package.version)
     parts = [package.tag, f"{package.digest[:_SHOWN_DIGEST]}…"]
@@ -111,6 +111,6 @@ def step_document(step: Step | None) -> dict[str, object]:
 
 
 def format_retire(sources: Iterable[Source], folder: str, *, synced: bool = False) -> str:
-    """Write the command that lets go of packages of a folder, to be pasted."""
+    """Write the command that retires packages of a folder."""
     place = [] if folder == "." else ["-C", shlex.quote(folder)]
     return " ".join(["xplock retire", *map(str, sources), *place, *(["--synced"] if synced else [])])

@@ -1,4 +1,4 @@
-"""Which locked packages have newer versions: within what everyone accepts, and beyond it."""
+"""Locked packages with newer versions: those that every dependant accepts, and the newest of all."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _SHOWN_HOLDERS = 3
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Someone who does not accept the latest version."""
+    """A dependant, or the user, that does not accept the latest version."""
 
     # None: the user.
     source: Source | None
@@ -35,34 +35,34 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a locked package stands among the versions there are."""
+    """A locked package beside the versions of its source."""
 
     package: LockedPackage
-    # None: locked by a tag that is no version, or by a digest without a known tag.
+    # None: locked to a tag that is not a version, or to a digest without a known tag.
     locked: Version | None
-    # The newest that everyone accepts, and the newest of all; the locked one where nothing is newer.
+    # The newest version that every dependant accepts, and the newest of all; the locked one if none is newer.
     wanted: Version | None
     latest: Version | None
     holders: tuple[Holder, ...] = ()
 
     @property
     def newer_within(self) -> bool:
-        """Whether `xplock lock -U` may find something newer."""
+        """Whether `xplock lock -U` may choose a newer version."""
         return _is_newer(self.wanted, self.locked)
 
     @property
     def newer_beyond(self) -> bool:
-        """Whether something newer exists that someone does not accept."""
+        """Whether there is a newer version that a dependant or the user does not accept."""
         return _is_newer(self.latest, self.wanted)
 
     @property
     def is_outdated(self) -> bool:
-        """Whether anything newer exists."""
+        """Whether there is a newer version."""
         return self.newer_within or self.newer_beyond
 
     @property
     def step(self) -> Step | None:
-        """The size of the step to the newest version that everyone accepts."""
+        """The size of the step to the newest version that every dependant accepts."""
         return self._step_to(self.wanted) if self.newer_within else None
 
     @property
@@ -76,7 +76,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """The user or a package, and what of another it accepts."""
+    """The user or a dependant, and the versions that it accepts."""
 
     holder: Holder
     requests: Sequence[Request]
@@ -89,10 +89,10 @@ class _Asker:
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """Everyone who has a say in which version a package has."""
+    """The user and the dependants of each package, with what they accept."""
 
     closure: Closure
-    # What the cluster's Lock still names for others, which must not change yet.
+    # Packages that stale entries of the cluster's Lock name: their versions must not change yet.
     held: Mapping[Source, Bound]
 
     def askers(self, package: LockedPackage) -> Iterator[_Asker]:
@@ -109,7 +109,7 @@ class _Asking:
 def find_standings(
     lock: Lock, tags: Mapping[Source, Iterable[str]], *, follow_families: bool = True
 ) -> list[Standing]:
-    """Compare every package that somebody wants with the tags of its source; what is leaving stays as it is."""
+    """Compare every active package with the tags of its source; leaving packages keep their versions."""
     asking = _Asking(read_closure(lock), {bound.edge.source: bound for bound in stale_bounds(lock)})
     known = {source: order_candidates(of_source) for source, of_source in tags.items()}
     packages = wanted_packages(lock)
@@ -119,12 +119,12 @@ def find_standings(
 
 
 def wanted_packages(lock: Lock) -> list[LockedPackage]:
-    """Return the packages that an upgrade can be about."""
+    """Return the packages that can be upgraded."""
     return [package for package in lock.in_order() if package.state is State.WANTED]
 
 
 def format_standings(standings: Iterable[Standing]) -> str:
-    """Write a table for a person; of nothing, nothing."""
+    """Write the table; empty without rows."""
     rows = [_HEADER, *(_cells(standing) for standing in standings)]
     if len(rows) == 1:
         return ""
@@ -162,7 +162,7 @@ def _document(standing: Standing) -> dict[str, Any]:
 
 def _cells(standing: Standing) -> tuple[str, str, str, str, str, str]:
     holders = [visible(str(holder)) for holder in standing.holders]
-    # To WANTED, and to LATEST where that is further.
+    # The step to WANTED, and the one to LATEST if it is another.
     steps = dict.fromkeys(step for step in (standing.step, standing.latest_step) if step)
     return (
         visible(str(standing.package.source)),
@@ -188,7 +188,7 @@ def _wanted(
 ) -> Version | None:
     askers = list(asking.askers(package))
     accepted = [version for version in versions if all(asker.accepts(version) for asker in askers)]
-    # As the solver does: a family keeps to the major version of its members, if it has one of that.
+    # As the solver does: a family package keeps the major version of its members, if it has one.
     followed = [version for version in accepted if version.major in (majors or ())]
     return _newest(followed or accepted, installed_candidate(package).version)
 
@@ -207,13 +207,13 @@ def _holders(
 def _family_majors(
     asking: _Asking, package: LockedPackage, wanted: Mapping[Source, Version | None]
 ) -> dict[Source, int]:
-    """Return the major versions of a family's members, if this package is what they are named for."""
+    """Return the major versions of a family's members, if this is the family package."""
     members = [
         link.dependant
         for link in asking.closure.dependants[package.source]
         if link.dependant.family == package.source.name
     ]
-    # A member that is leaving stays at its version.
+    # A leaving member keeps its version.
     versions = {
         member.source: wanted.get(member.source, installed_candidate(member).version) for member in members
     }

@@ -1,4 +1,4 @@
-"""What a run of `lock` changed, for people: what happened to which package, why, and what to do next."""
+"""The report of `lock` as text and JSON: what happened to each package, why, and what to do next."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
@@ -13,7 +13,7 @@ from render.system.files import LOCK_FILE
 from render.texts import counted, visible
 from render.views.labels import format_locked, format_retire, format_step, step_document
 
-# By the word of the report, or by the step.
+# Keys: the words of the report, and steps.
 Counts: TypeAlias = dict[str | Step, int]
 
 _WIDTH = len("Detached")
@@ -22,7 +22,7 @@ _CONSENTS = {Consent.MOVES: "your moves say so", Consent.CLAIM: "the new one cla
 
 
 def format_report(folder: str, before: Lock, after: Lock, *, several: bool) -> str:
-    """Write what changed, one line each, and a summary."""
+    """Write one line for each change, and a summary."""
     changes = find_changes(before, after)
     lines = [f"{word:<{_WIDTH}} {text}" for word, text in _lines(changes, after, folder)]
     where = LOCK_FILE if folder == "." else f"{folder}/{LOCK_FILE}"
@@ -40,7 +40,7 @@ def _lines(changes: Changes, after: Lock, folder: str) -> Iterator[tuple[str, st
     yield from (("Off", f"{_pin(new)} ({_off(new, folder)})") for new in changes.off)
     yield from (("Leaving", f"{_pin(new)} ({_leaving(new, folder)})") for new in changes.leaving)
     for old, new in changes.returned:
-        was = "was off" if old.state is State.DEACTIVATED else "was leaving"
+        was = "was deactivated" if old.state is State.DEACTIVATED else "was leaving"
         yield "Returned", f"{new.source} {_versions(old, new)} ({_step(old, new)}{_reason(new)}; it {was})"
     yield from (("Released", f"{_pin(new)} ({_released(new, folder)})") for new in changes.released)
     yield from (("Removed", f"{_pin(old)} ({removal(old, after)})") for old in changes.removed)
@@ -62,7 +62,7 @@ def _attachment_lines(changes: Changes) -> Iterator[tuple[str, str]]:
 def _summary(changes: Changes, after: Lock) -> str:
     parts = format_counts(count_changes(changes))
     total = counted(len(after.packages), "package")
-    off = f" and {len(after.deactivated):,} switched off" if after.deactivated else ""
+    off = f" and {len(after.deactivated):,} deactivated" if after.deactivated else ""
     return f"{total}{off}, {', '.join([*parts, f'{unchanged(changes, after):,} unchanged'])}"
 
 
@@ -93,17 +93,17 @@ def format_counts(counts: Mapping[str | Step, int]) -> list[str]:
 
 
 def unchanged(changes: Changes, after: Lock) -> int:
-    """Return how many active packages are as they were."""
+    """Return how many active packages have not changed."""
     return len(after.packages.keys() - changes.touched())
 
 
 def removal(package: LockedPackage, after: Lock) -> str:
-    """Return why a package is in the lock no longer."""
+    """Return why a package was removed from the lock."""
     provided = after.provided.get(package.source)
     if provided:
         return f"{visible(provided.folder)} provides it now"
     retired = package.released or package.state is State.DEACTIVATED
-    return "retired" if retired else "nobody needs it any more"
+    return "retired" if retired else "nothing requires it any more"
 
 
 def _moved(moved: Moved) -> str:
@@ -122,7 +122,7 @@ def _consequence(moved: Moved) -> str:
         case Strategy.REPOINT:
             return f"{_object(moved.targets[0])} keeps its name"
         case Strategy.DEACTIVATE:
-            return "the old one is switched off"
+            return "the old one is deactivated"
         case Strategy.PLAIN:
             return f"{moved.replaced.source} was never installed from here"
 
@@ -134,8 +134,8 @@ def _off(package: LockedPackage, folder: str) -> str:
 
 def _leaving(package: LockedPackage, folder: str) -> str:
     if package.required_by:
-        return f"only {', '.join(map(visible, package.required_by))} needs it, which is leaving too"
-    return f"nobody needs it any more; held until: {format_retire([package.source], folder)}"
+        return f"only {', '.join(map(visible, package.required_by))} requires it, which is leaving too"
+    return f"nothing requires it any more; held until: {format_retire([package.source], folder)}"
 
 
 def _released(package: LockedPackage, folder: str) -> str:
@@ -188,7 +188,7 @@ def _object(package: LockedPackage) -> str:
 
 
 def report_document(folder: str, before: Lock, after: Lock) -> dict[str, Any]:
-    """Return what changed: a list for everything that can become of a package."""
+    """Return the changes as JSON values: one list for each kind of change."""
     changes = find_changes(before, after)
     return {
         "folder": folder,

@@ -1,4 +1,4 @@
-"""What a run of `retire` did, for people and programs; what the cluster will do, and what comes next."""
+"""The result of `retire` as text and JSON: what the cluster will do, and what to do next."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ _SHOWN = 5
 
 
 def format_retirements(made: Sequence[Retirement]) -> str:
-    """Write what became of every package that was named, and a summary of each folder that has one."""
+    """Write what happened to every named package, and the summaries of the folders."""
     lines: list[str] = []
     left = [package for one in made for package in (*one.released, *one.waiting)]
     then = f" (sync, then: {_command(made)})" if len(left) == 1 else ""
@@ -33,7 +33,7 @@ def format_retirements(made: Sequence[Retirement]) -> str:
 
 
 def retirement_hints(made: Sequence[Retirement]) -> list[str]:
-    """Return what the cluster will do, and what else can be let go of."""
+    """Return hints: what the cluster will do, and which other packages can be retired."""
     released = [package for one in made for package in one.released]
     waiting = [package for one in made for package in one.waiting]
     free = [package for one in made for package in one.free]
@@ -50,13 +50,13 @@ def retirement_hints(made: Sequence[Retirement]) -> list[str]:
     if free:
         folders = [one.folder for one in made if one.free]
         hints += retire_advice(
-            f"Nothing else needs {list_packages(free)}; to let go of that as well", free, folders
+            f"Nothing else needs {list_packages(free)}; to retire that as well", free, folders
         )
     return hints
 
 
 def retirement_document(one: Retirement) -> dict[str, Any]:
-    """Return what became of a folder as JSON values."""
+    """Return what changed in a folder as JSON values."""
     left = (*one.released, *one.waiting)
     return {
         "folder": one.folder.name,
@@ -76,7 +76,7 @@ def _touched(one: Retirement) -> bool:
 
 def _command(made: Sequence[Retirement]) -> str:
     packages = [package for one in made for package in (*one.released, *one.waiting)]
-    # All folders again: what one of them needs of another counts the next time, too.
+    # Names all folders again: their dependencies on each other count in the next step, too.
     command = retire_command(packages, [one.folder for one in made], synced=True)
     return visible(command, limit=len(command))
 

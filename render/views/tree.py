@@ -1,4 +1,4 @@
-"""The closure as a tree: from what was asked for down to what it needs, or the other way round."""
+"""The closure as a tree: from roots down to dependencies, or inverted, from dependencies down to roots."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -23,12 +23,12 @@ from render.views.labels import (
 from render.views.links import Closure, Link, Links, read_closure
 
 _REPEATED = " (*)"
-# A chain of all the packages that a lock may hold still fits.
+# Enough for one chain of as many packages as a lock may hold.
 _MOST_CHARACTERS = 64 * MIB
 
 
 class TreeTooLarge(RenderError):
-    """A tree that nobody could read."""
+    """A tree is too long to be read."""
 
     def __init__(self, view: "TreeView") -> None:
         super().__init__(
@@ -40,27 +40,27 @@ class TreeTooLarge(RenderError):
 
 @dataclass(frozen=True, slots=True)
 class TreeView:
-    """Which part of the closure is shown, and how."""
+    """The part of the closure to show, and how."""
 
-    # Dependants below their dependencies.
+    # Shows dependants below their dependencies.
     inverted: bool = False
-    # The only package to start from; without it, all that were asked for, or inverted all that need nothing.
+    # The package to start from; None: all roots or, inverted, all packages without dependencies.
     start: Source | None = None
-    # How many levels below the first; None: all.
+    # How many levels below the first to show; None: all.
     depth: int | None = None
-    # Whether what was written out once is only named the next time.
+    # Whether a package that was shown with its children is shown without them the next time.
     dedupe: bool = True
     constraints: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A package in its place in the tree."""
+    """A package at one place of the tree."""
 
     package: Target
     depth: int = 0
     link: Link | None = None
-    # What the lines of its parent's children start with, and whether it is the last of them.
+    # The indentation of its parent's children, and whether it is the last of them.
     indent: str = ""
     last: bool = True
 
@@ -74,7 +74,7 @@ class _Row:
 
 
 def format_tree(lock: Lock, view: TreeView) -> str:
-    """Write a lock as a tree for a person."""
+    """Write a lock as a tree."""
     closure = read_closure(lock)
     lines, characters = [], 0
     for line in chain(_lines(closure, view), _off_lines(lock, view)):
@@ -86,7 +86,7 @@ def format_tree(lock: Lock, view: TreeView) -> str:
 
 
 def find_off(lock: Lock, view: TreeView) -> list[LockedPackage]:
-    """Return what is switched off, unless only one package is looked at."""
+    """Return the deactivated packages, unless the tree is that of one package."""
     return [lock.deactivated[source] for source in sorted(lock.deactivated, key=str) if view.start is None]
 
 
@@ -101,7 +101,7 @@ def _off_lines(lock: Lock, view: TreeView) -> Iterator[str]:
 
 def _lines(closure: Closure, view: TreeView) -> Iterator[str]:
     links, seen = _links(closure, view), _Seen(view)
-    # A stack of our own: closures can be deeper than Python's.
+    # A stack of our own: closures can be deeper than Python's call stack.
     stack = [_Row(top) for top in reversed(find_tops(closure, view))]
     while stack:
         row = stack.pop()
@@ -123,24 +123,24 @@ def _children(row: _Row, links: tuple[Link, ...], view: TreeView) -> list[_Row]:
 
 @dataclass(slots=True)
 class _Seen:
-    """What was written out before."""
+    """The packages that were shown with their children."""
 
     view: TreeView
     levels: dict[Source, int] = field(default_factory=dict)
     path: list[Source] = field(default_factory=list)
 
     def before(self, row: _Row) -> bool:
-        """Tell whether all that would follow here was written already, or would never end."""
+        """Return whether the children were shown before, or are part of a cycle."""
         level = self.levels.get(row.package.source)
         if level is None:
             return False
         if self.view.dedupe:
-            # Under a limit, what was first met further down was cut sooner.
+            # With a limit of levels, the children of a package further down were cut sooner.
             return self.view.depth is None or level <= row.depth
         return level < row.depth and self.path[level] == row.package.source
 
     def expand(self, row: _Row) -> None:
-        """Remember a package whose children come next."""
+        """Remember a package whose children are shown next."""
         self.levels[row.package.source] = row.depth
         self.path[row.depth :] = [row.package.source]
 
@@ -155,7 +155,7 @@ def _constraint(row: _Row, view: TreeView) -> Iterator[str]:
     asked = row.package.root if isinstance(row.package, LockedPackage) and not view.inverted else None
     constraint = str(row.link) if row.link else asked
     if view.constraints and constraint is not None:
-        # With its word in front, since "*" alone would look like a package shown before.
+        # "*" alone would look like the mark of a package that was shown before.
         yield f"{'requires' if view.inverted else 'required'}: {visible(constraint)}"
 
 
@@ -169,7 +169,7 @@ def _links(closure: Closure, view: TreeView) -> Links:
 
 
 def find_neighbours(closure: Closure, view: TreeView) -> dict[Source, list[Source]]:
-    """Return what comes below each package."""
+    """Return the children of each package."""
     return {
         source: [link.dependant.source if view.inverted else link.target.source for link in links]
         for source, links in _links(closure, view).items()
@@ -186,7 +186,7 @@ def find_tops(closure: Closure, view: TreeView) -> list[Target]:
 
 
 def _left_over(closure: Closure, view: TreeView, tops: Iterable[Target]) -> Iterator[Target]:
-    """Yield packages that nothing leads to, so that every package is in the tree."""
+    """Yield packages that no root reaches, so that every package is in the tree."""
     neighbours = find_neighbours(closure, view)
     reached = reach((top.source for top in tops), neighbours)
     entered = {source for following in neighbours.values() for source in following}
@@ -197,7 +197,7 @@ def _left_over(closure: Closure, view: TreeView, tops: Iterable[Target]) -> Iter
 
 
 def tree_document(lock: Lock, view: TreeView) -> dict[str, Any]:
-    """Return everything that a tree shows: a flat list, since a closure can be deeper than JSON."""
+    """Return the tree as JSON values: a flat list, since a closure can be deeper than JSON parsers allow."""
     closure = read_closure(lock)
     tops = [top.source for top in find_tops(closure, view)]
     shown = reach(tops, find_neighbours(closure, view), depth=view.depth)

@@ -1,4 +1,4 @@
-"""What `verify` found, for people and programs."""
+"""The findings of `verify` as text and JSON."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,20 +9,20 @@ from render.texts import counted, redact, visible
 
 
 def format_findings(folder: str, packages: int, findings: Sequence[VerifyFinding]) -> str:
-    """Write what is not as it was locked, and how much is."""
+    """Write the findings, and how many packages are as they were locked."""
     lines = []
     for finding in findings:
         package = finding.package
         lines.append(f"{_named(package)}: {finding.trouble}")
         lines += [f"  {visible(redact(detail))}" for detail in finding.details]
-    # One source can be behind two objects, one of them switched off.
+    # Two objects can install one source, if one of them is deactivated.
     wrong = len({(finding.package.kind, finding.package.object_name) for finding in findings})
     summary = f"{packages - wrong:,} of {counted(packages, 'package')} as locked"
     return "".join(f"{line}\n" for line in [*lines, f"{folder}: {summary}"])
 
 
 def findings_document(folder: str, packages: int, findings: Sequence[VerifyFinding]) -> dict[str, Any]:
-    """Return the same as JSON values."""
+    """Return the findings as JSON values."""
     return {
         "folder": folder,
         "packages": packages,
@@ -42,5 +42,5 @@ def findings_document(folder: str, packages: int, findings: Sequence[VerifyFindi
 
 
 def _named(package: LockedPackage) -> str:
-    off = " (switched off)" if package.state is State.DEACTIVATED else ""
+    off = " (deactivated)" if package.state is State.DEACTIVATED else ""
     return f"{package.source} {visible(package.version)}{off}"

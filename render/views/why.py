@@ -1,4 +1,4 @@
-"""Why a package is there: who asks for it, how that leads to it, what it replaced, and what keeps it."""
+"""Why a package is locked: who requires it, by which paths, what it replaced, and what keeps its version."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,30 +27,30 @@ _NAMED_TOGETHER = 5
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Everything that leads to a package; of the ways the shortest, and how many there are."""
+    """The dependants of a package, the shortest path from each root to it, and the number of paths."""
 
     closure: Closure
     package: Target
     ways: tuple[Way, ...]
     count: int
-    # Whose entries in the cluster's Lock are out of date and keep it at its version.
+    # Packages whose stale entries in the cluster's Lock keep its version.
     holders: tuple[LockedPackage, ...] = ()
 
     @property
     def dependants(self) -> tuple[Link, ...]:
-        """The packages that ask for it themselves."""
+        """The packages that depend on it directly."""
         return self.closure.dependants[self.package.source]
 
     @property
     def above(self) -> list[Source]:
-        """All packages that need it, directly or not."""
+        """All packages that depend on it, directly or not."""
         links = self.closure.dependants
         steps = {source: [link.dependant.source for link in links[source]] for source in links}
         return sorted(reach([self.package.source], steps) - {self.package.source})
 
 
 def explain(lock: Lock, source: Source, *, most: int = SHOWN_PATHS) -> Explanation:
-    """Find who needs a package that is active, or that another folder provides."""
+    """Find the dependants of a package that is active or provided."""
     closure = read_closure(lock)
     held = any(bound.edge.source == source for bound in stale_bounds(lock))
     return Explanation(
@@ -63,7 +63,7 @@ def explain(lock: Lock, source: Source, *, most: int = SHOWN_PATHS) -> Explanati
 
 
 def format_explanation(found: Explanation, folder: str = ".") -> str:
-    """Write an explanation for a person, with commands for a folder."""
+    """Write an explanation as text, with commands for a folder."""
     package = found.package
     parts = [[format_package(found.closure, package)]]
     if isinstance(package, Provided):
@@ -104,7 +104,7 @@ def link_document(link: Link, end: Target) -> dict[str, Any]:
 def format_askers(
     title: str, links: tuple[Link, ...], package: Target | None = None, *, instead: bool = True
 ) -> list[str]:
-    """Write who asks for a package, the user first, and whether everyone gets what they accept."""
+    """Write the dependants of a package, the user first, and whether each of them accepts the locked version."""
     rows = [
         (
             format_pin(link.dependant),

@@ -416,7 +416,7 @@ def test_what_leaves_moves_and_returns_is_told_step_by_step(
 
     assert first[-1] == "3 packages, 3 added, 0 unchanged"
     assert left == [
-        f"Leaving  {HOME}/lone v1.0.0 (nobody needs it any more; held until: xplock retire {HOME}/lone)",
+        f"Leaving  {HOME}/lone v1.0.0 (nothing requires it any more; held until: xplock retire {HOME}/lone)",
         "3 packages, 1 leaving, 2 unchanged",
     ]
     assert back == [
@@ -425,14 +425,14 @@ def test_what_leaves_moves_and_returns_is_told_step_by_step(
     ]
     assert moved == [
         f"Added    {newco}/lone v2.0.0 (asked for)",
-        f"Moved    {HOME}/lone v1.0.0 -> {newco}/lone v2.0.0 by deactivate (the old one is switched off; your moves say so)",
+        f"Moved    {HOME}/lone v1.0.0 -> {newco}/lone v2.0.0 by deactivate (the old one is deactivated; your moves say so)",
         f"Moved    {HOME}/net v1.0.0 -> {newco}/net v2.0.0 by alias (Provider acme-net keeps its name and its source, and "
         "gets the new bytes; the new one claims it)",
         f"Off      {HOME}/lone v1.0.0 (replaced by {newco}/lone; retire when everyone has moved: "
         f"xplock retire {HOME}/lone)",
-        "3 packages and 1 switched off, 1 added, 2 moved, 1 unchanged",
+        "3 packages and 1 deactivated, 1 added, 2 moved, 1 unchanged",
     ]
-    assert again == ["3 packages and 1 switched off, 3 unchanged"]
+    assert again == ["3 packages and 1 deactivated, 3 unchanged"]
 
 
 def test_a_stranger_that_claims_to_replace_something_is_told_of_and_changes_nothing(

@@ -418,7 +418,7 @@ def test_orphans_that_are_free_now_are_told_with_the_command(
     run(["retire", "app", "-C", str(leaving)])
 
     assert capsys.readouterr().err.splitlines()[-1] == (
-        f"Nothing else needs {HOME}/base v1.1.0; to let go of that as well: xplock retire {HOME}/base -C {leaving}"
+        f"Nothing else needs {HOME}/base v1.1.0; to retire that as well: xplock retire {HOME}/base -C {leaving}"
     )
 
 

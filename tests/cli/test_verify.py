@@ -147,4 +147,4 @@ def test_what_is_switched_off_is_verified_as_well(
 
     assert (as_locked, told) == (0, f"{project}: 4 of 4 packages as locked\n")
     assert code == 3
-    assert f"{HOME}/app v1.0.0 (switched off): tag moved" in capsys.readouterr().out
+    assert f"{HOME}/app v1.0.0 (deactivated): tag moved" in capsys.readouterr().out

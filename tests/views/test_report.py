@@ -39,8 +39,8 @@ def test_what_comes_changes_and_leaves_is_told_with_its_reason() -> None:
     assert told(before, after) == [
         "Updated  net v1.0.0 -> v1.1.0 (minor; required by app)",
         "Added    dns v2.0.0 (required by app)",
-        "Leaving  lib v1.0.0 (only tool needs it, which is leaving too)",
-        "Leaving  tool v1.0.0 (nobody needs it any more; held until: xplock retire tool)",
+        "Leaving  lib v1.0.0 (only tool requires it, which is leaving too)",
+        "Leaving  tool v1.0.0 (nothing requires it any more; held until: xplock retire tool)",
         "crossplane.lock.yaml: 5 packages, 1 added, 1 updated, 2 leaving, 1 unchanged",
     ]
 
@@ -84,11 +84,11 @@ def test_what_was_leaving_or_off_and_is_wanted_again_has_returned() -> None:
     )
 
     assert told(before, after) == [
-        "Moved    new v2.0.0 -> old v1.0.0 by deactivate (the old one is switched off; your moves say so)",
+        "Moved    new v2.0.0 -> old v1.0.0 by deactivate (the old one is deactivated; your moves say so)",
         "Off      new v2.0.0 (replaced by old; retire when everyone has moved: xplock retire new)",
         "Returned app v1.0.0 -> v1.1.0 (minor; asked for; it was leaving)",
-        "Returned old v1.0.0 (asked for; it was off)",
-        "crossplane.lock.yaml: 2 packages and 1 switched off, 1 moved, 2 returned, 0 unchanged",
+        "Returned old v1.0.0 (asked for; it was deactivated)",
+        "crossplane.lock.yaml: 2 packages and 1 deactivated, 1 moved, 2 returned, 0 unchanged",
     ]
 
 
@@ -158,7 +158,7 @@ def test_both_steps_of_retiring_say_what_is_next() -> None:
     assert told(leaving, released) == [
         "Released old v1.0.0 (its guard is off; once every cluster has synced: xplock retire old --synced)",
         "Released tool v1.0.0 (its guard is off; once every cluster has synced: xplock retire tool --synced)",
-        "crossplane.lock.yaml: 3 packages and 1 switched off, 2 released, 2 unchanged",
+        "crossplane.lock.yaml: 3 packages and 1 deactivated, 2 released, 2 unchanged",
     ]
     assert told(released, gone) == [
         "Removed  old v1.0.0 (retired)",
@@ -180,7 +180,7 @@ def test_what_is_removed_says_why() -> None:
 
     assert told(before, after) == [
         "Removed  dns v1.0.0 (../platform provides it now)",
-        "Removed  tool v1.0.0 (nobody needs it any more)",
+        "Removed  tool v1.0.0 (nothing requires it any more)",
         "crossplane.lock.yaml: 1 package, 2 removed, 1 unchanged",
     ]
 
