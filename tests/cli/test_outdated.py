@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from rig.builders.closures import lock_of, named, write_lock_of
-from rig.builders.locks import deactivated, lock, package, replaced
+from rig.builders.locks import deactivated, lock, lock_of, package, replaced, source, write_lock
 
 from render.cli.outdated import fetch_tags
 from render.cli.run import run
@@ -33,8 +32,8 @@ SHOP = lock_of(
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A folder with a lock, and what it was made from."""
-    folder = write_lock_of(tmp_path / "shop", SHOP)
-    (folder / "xplock.yaml").write_text(f"roots:\n  - package: {named('app')}:v1.0.0\n")
+    folder = write_lock(tmp_path / "shop", SHOP)
+    (folder / "xplock.yaml").write_text(f"roots:\n  - package: {source('app')}:v1.0.0\n")
     return folder
 
 
@@ -43,7 +42,7 @@ def layout_of(folder: Path, tags: dict[str, list[str]]) -> str:
     layout = Layout(folder, Limits())
     for name, of_source in tags.items():
         for tag in of_source:
-            layout.add_image(b"{}", OCI_INDEX, Reference(named(name), tag))
+            layout.add_image(b"{}", OCI_INDEX, Reference(source(name), tag))
     return f"--layout=xpkg.example.org={folder}"
 
 
@@ -88,8 +87,8 @@ def test_what_is_leaving_is_not_asked_about(tmp_path: Path, capsys: pytest.Captu
         ],
         deactivated=[deactivated("off v1.0.0", "app")],
     )
-    folder = write_lock_of(tmp_path / "shop", left)
-    (folder / "xplock.yaml").write_text(f"roots:\n  - package: {named('app')}:v1.0.0\n")
+    folder = write_lock(tmp_path / "shop", left)
+    (folder / "xplock.yaml").write_text(f"roots:\n  - package: {source('app')}:v1.0.0\n")
 
     code = run(["outdated", str(folder), layout_of(tmp_path / "layout", {"app": ["v1.0.0"]})])
 
@@ -109,8 +108,8 @@ def test_nothing_newer_is_no_table(project: Path, tmp_path: Path, capsys: pytest
 
 
 def test_what_cannot_be_compared_is_mentioned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    project = write_lock_of(tmp_path / "shop", lock_of({"app nightly": {}}, {"app": "nightly"}))
-    (project / "xplock.yaml").write_text(f"roots:\n  - package: {named('app')}:nightly\n")
+    project = write_lock(tmp_path / "shop", lock_of({"app nightly": {}}, {"app": "nightly"}))
+    (project / "xplock.yaml").write_text(f"roots:\n  - package: {source('app')}:nightly\n")
 
     run(["outdated", str(project), layout_of(tmp_path / "layout", {"app": ["nightly", "v1.0.0"]})])
 
@@ -163,7 +162,7 @@ def test_tags_are_asked_for_side_by_side_within_the_bound() -> None:
         together.wait()
         return [source.name]
 
-    tags = fetch_tags([named(f"p{i}") for i in range(8)], fetch, parallel=4)
+    tags = fetch_tags([source(f"p{i}") for i in range(8)], fetch, parallel=4)
 
     assert list(tags.values()) == [[f"p{i}"] for i in range(8)]
 
@@ -180,7 +179,7 @@ def test_of_several_failures_the_first_in_order_is_raised() -> None:
         raise RenderError(f"{source.name} failed")
 
     with pytest.raises(RenderError, match="p0 failed"):
-        fetch_tags([named(f"p{i}") for i in range(4)], fetch, parallel=4)
+        fetch_tags([source(f"p{i}") for i in range(4)], fetch, parallel=4)
 
 
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from rig.builders.closures import lock_of, write_lock_of
-from rig.builders.locks import deactivated, lock, package, provided, replaced, source
+from rig.builders.locks import deactivated, lock, lock_of, package, provided, replaced, source, write_lock
 
 from render.cli.run import run
 from render.lock.model import Lock
@@ -42,7 +41,7 @@ def moved_lock() -> Lock:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A folder with a lock."""
-    return write_lock_of(tmp_path / "shop", SHOP)
+    return write_lock(tmp_path / "shop", SHOP)
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -96,7 +95,7 @@ def test_invert_alone_starts_from_what_needs_nothing(
 
 def test_no_dedupe_is_passed_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lock = lock_of({"a v1.0.0": {"b": "*"}, "b v1.0.0": {"c": "*"}, "c v1.0.0": {}}, {"a": "*", "b": "*"})
-    folder = str(write_lock_of(tmp_path, lock))
+    folder = str(write_lock(tmp_path, lock))
 
     lines = [len(shown(capsys, folder, *flags).splitlines()) for flags in ([], ["--no-dedupe"])]
 
@@ -121,7 +120,7 @@ def test_without_a_lock_it_says_how_to_make_one(tmp_path: Path, capsys: pytest.C
 def test_a_lock_that_contradicts_itself_is_stale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lock = lock_of({"app v1.0.0": {"net": "^2"}, "net v1.0.0": {}}, {"app": "*"})
 
-    code = run(["tree", str(write_lock_of(tmp_path, lock))])
+    code = run(["tree", str(write_lock(tmp_path, lock))])
 
     output = capsys.readouterr()
     assert (code, output.out) == (3, "")
@@ -139,7 +138,7 @@ def test_an_unknown_package_is_told_the_nearest(project: Path, capsys: pytest.Ca
 def test_what_is_provided_can_be_inverted_and_what_is_off_tells_what_to_name_instead(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = write_lock_of(tmp_path, moved_lock())
+    folder = write_lock(tmp_path, moved_lock())
 
     inverted = shown(capsys, str(folder), "--invert", "dns")
     alias = shown(capsys, str(folder), "--invert", "net", "--depth", "0")

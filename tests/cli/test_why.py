@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from rig.builders.closures import lock_of, write_lock_of
-from rig.builders.locks import deactivated, lock, package, provided, replaced, source
+from rig.builders.locks import deactivated, lock, lock_of, package, provided, replaced, source, write_lock
 
 from render.cli.run import run
 from render.lock.model import State
@@ -23,7 +22,7 @@ SHOP = lock_of(
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A folder with a lock."""
-    return write_lock_of(tmp_path / "shop", SHOP)
+    return write_lock(tmp_path / "shop", SHOP)
 
 
 def failed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int) -> str:
@@ -99,7 +98,7 @@ def moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         deactivated=[deactivated("disk v1.0.0", "store")],
         provided=[provided("dns v1.5.0")],
     )
-    write_lock_of(tmp_path / "moved", found)
+    write_lock(tmp_path / "moved", found)
     monkeypatch.chdir(tmp_path)
     return "moved"
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from rig.builders.catalogs import FakeCatalog, Packages, digest_of, named, root
-from rig.builders.closures import made_lock
+from rig.builders.lock_story import made_lock
 from rig.builders.locks import digest, package, source
 
 from render.lifecycle.carry_over import carry_pins, lost_fields

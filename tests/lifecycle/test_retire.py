@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rig.builders.catalogs import FakeCatalog, named, short
-from rig.builders.closures import small_locks
 from rig.builders.lock_story import Story, move, states
+from rig.builders.random_locks import small_locks
 
 from render.folders.neighbours import gather_neighbours
 from render.lifecycle.blockers import LockedFolder

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from rig.builders.catalogs import FakeCatalog, Packages, digest_of, named, root, written
-from rig.builders.closures import made_lock
+from rig.builders.lock_story import made_lock
 
 from render.lock.consistency import check_closure
 from render.lock.model import LockedDependency

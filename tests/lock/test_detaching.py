@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rig.builders.catalogs import FakeCatalog, named, root, written
-from rig.builders.closures import made_lock, small_locks
+from rig.builders.lock_story import made_lock
 from rig.builders.locks import digest, lock, needs, package, provided, replaced, source
+from rig.builders.random_locks import small_locks
 
 from render.lock.consistency import check_closure
 from render.lock.detaching import EVERYTHING, check_detaching, find_reasons

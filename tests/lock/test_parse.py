@@ -4,17 +4,8 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import given
-from rig.builders.locks import (
-    any_locks,
-    deactivated,
-    digest,
-    lock,
-    package,
-    provided,
-    replaced,
-    rich_lock,
-    source,
-)
+from rig.builders.locks import deactivated, digest, lock, package, provided, replaced, rich_lock, source
+from rig.builders.random_locks import any_locks
 
 from render import __version__
 from render.errors import RenderError

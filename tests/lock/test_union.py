@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rig.builders.locks import any_locks, deactivated, digest, lock, package, provided, replaced, source
+from rig.builders.locks import deactivated, digest, lock, package, provided, replaced, source
+from rig.builders.random_locks import any_locks
 from rig.properties import examples
 
 from render.errors import RenderError

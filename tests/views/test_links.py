@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from rig.builders.closures import digest_of_name, lock_of, named
-from rig.builders.locks import lock, package, replaced
+from rig.builders.locks import digest_of_name, lock, lock_of, package, replaced, source
 
 from render.constraints import parse_constraint
 from render.lock.model import Lock, LockedDependency
@@ -22,19 +21,19 @@ def test_links_lead_both_ways_and_are_sorted_by_source() -> None:
 
     closure = read_closure(lock)
 
-    below = [(str(link.target.source.name), str(link)) for link in closure.dependencies[named("app")]]
-    above = [link.dependant.source.name for link in closure.dependants[named("net")]]
+    below = [(str(link.target.source.name), str(link)) for link in closure.dependencies[source("app")]]
+    above = [link.dependant.source.name for link in closure.dependants[source("net")]]
     assert (below, above) == ([("base", "*"), ("net", "^2.1")], ["app"])
 
 
 def test_a_dependency_named_twice_is_one_link_with_both_constraints() -> None:
     lock = lock_of({"app v1.0.0": {"net": "^2.1"}, "net v2.3.0": {}}, {"app": "*"})
-    app = lock.packages[named("app")]
-    twice = (*app.dependencies, LockedDependency(str(named("net")), "<2.3.0"))
+    app = lock.packages[source("app")]
+    twice = (*app.dependencies, LockedDependency(str(source("net")), "<2.3.0"))
 
     closure = read_closure(Lock({**lock.packages, app.source: replace(app, dependencies=twice)}))
 
-    (link,) = closure.dependencies[named("app")]
+    (link,) = closure.dependencies[source("app")]
     assert (str(link), link.satisfied) == ("^2.1 and <2.3.0", False)
 
 
@@ -46,20 +45,20 @@ def test_a_link_tells_once_which_sources_it_stands_in_for() -> None:
         ]
     )
 
-    (link,) = read_closure(moved).dependencies[named("app")]
+    (link,) = read_closure(moved).dependencies[source("app")]
 
     assert link.constraints == ("*", "^1", ">=v1", "*")
-    assert link.instead_of == (named("old-net"), named("lan"))
+    assert link.instead_of == (source("old-net"), source("lan"))
 
 
 def test_a_dependency_without_registry_is_completed_from_its_dependant() -> None:
     lock = lock_of({"app v1.0.0": {}, "net v2.3.0": {}}, {"app": "*", "net": "*"})
-    app = lock.packages[named("app")]
+    app = lock.packages[source("app")]
     partial = replace(app, dependencies=(LockedDependency("net", "*"),))
 
     closure = read_closure(Lock({**lock.packages, app.source: partial}))
 
-    assert closure.dependencies[named("app")][0].target.source == named("net")
+    assert closure.dependencies[source("app")][0].target.source == source("net")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +81,7 @@ def test_a_link_tells_whether_the_locked_version_suits(
 ) -> None:
     lock = lock_of({"app v1.0.0": {"net": constraint}, f"net {version}": {}}, {"app": "*"})
 
-    (link,) = read_closure(lock).dependencies[named("app")]
+    (link,) = read_closure(lock).dependencies[source("app")]
 
     assert link.satisfied is satisfied
 
@@ -104,13 +103,13 @@ def test_a_link_tells_whether_the_locked_version_suits(
 def test_what_was_asked_for_is_read_from_its_text(version: str, root: str, request_: Request) -> None:
     lock = lock_of({f"app {version}": {}}, {"app": root})
 
-    assert root_request(lock.packages[named("app")]) == request_
+    assert root_request(lock.packages[source("app")]) == request_
 
 
 def test_nobody_asked_for_what_is_no_root() -> None:
     lock = lock_of({"app v1.0.0": {}}, {})
 
-    assert root_request(lock.packages[named("app")]) is None
+    assert root_request(lock.packages[source("app")]) is None
 
 
 @pytest.mark.parametrize(
@@ -120,4 +119,4 @@ def test_nobody_asked_for_what_is_no_root() -> None:
 def test_a_digest_is_shown_by_its_beginning_and_with_its_tag(version: str, shown: str) -> None:
     lock = lock_of({f"app {version}": {}}, {})
 
-    assert format_locked(lock.packages[named("app")]) == shown
+    assert format_locked(lock.packages[source("app")]) == shown

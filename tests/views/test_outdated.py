@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rig.builders.closures import digest_of_name, lock_of, named
-from rig.builders.locks import deactivated, lock, package, replaced
+from rig.builders.locks import deactivated, digest_of_name, lock, lock_of, package, replaced, source
 
 from render.constraints import parse_constraint
 from render.lock.model import Lock, State
@@ -33,7 +32,7 @@ def standings(
     lock: Lock, tags: Mapping[str, Sequence[str]], *, follow_families: bool = True
 ) -> list[Standing]:
     """Compare packages with tags, both by their names."""
-    known = {named(name): found for name, found in tags.items()}
+    known = {source(name): found for name, found in tags.items()}
     return find_standings(lock, known, follow_families=follow_families)
 
 
@@ -210,9 +209,9 @@ def test_what_is_leaving_is_not_listed_and_still_holds_others_back() -> None:
 
     app, net = standings(left, {"app": ["v1.0.0"], "net": ["v1.0.0", "v1.1.0", "v2.0.0"]})
 
-    assert (app.package.source, net.package.source) == (named("app"), named("net"))
+    assert (app.package.source, net.package.source) == (source("app"), source("net"))
     assert texts(net) == ("v1.1.0", "v2.0.0")
-    assert [str(holder) for holder in net.holders] == [f"{named('old')} (<2.0.0)"]
+    assert [str(holder) for holder in net.holders] == [f"{source('old')} (<2.0.0)"]
 
 
 def test_a_family_keeps_to_the_major_version_of_a_member_that_is_leaving() -> None:
@@ -227,13 +226,13 @@ def test_a_family_keeps_to_the_major_version_of_a_member_that_is_leaving() -> No
     *_, family = standings(left, {"ec2": ["v1.0.0"], "family": ["v1.0.0", "v1.5.0", "v2.0.0"]})
 
     assert texts(family) == ("v1.5.0", "v2.0.0")
-    assert {holder.source for holder in family.holders} == {named("ec2"), named("s3")}
+    assert {holder.source for holder in family.holders} == {source("ec2"), source("s3")}
 
 
 def test_what_the_clusters_lock_still_names_for_others_is_held_at_its_version() -> None:
     stale = lock(
         [
-            package("app v1.0.0", "net *", detached=("x",), stale_entry=(str(named("net")),)),
+            package("app v1.0.0", "net *", detached=("x",), stale_entry=(str(source("net")),)),
             package("net v1.0.0", object_name="my-net"),
         ]
     )
@@ -241,11 +240,11 @@ def test_what_the_clusters_lock_still_names_for_others_is_held_at_its_version() 
     _, net = standings(stale, {"app": ["v1.0.0"], "net": ["v1.0.0", "v1.1.0"]})
 
     assert texts(net) == ("v1.0.0", "v1.1.0")
-    assert [str(holder) for holder in net.holders] == [f"{named('app')} (in the cluster's Lock)"]
+    assert [str(holder) for holder in net.holders] == [f"{source('app')} (in the cluster's Lock)"]
 
 
 def test_an_alias_is_compared_with_the_tags_of_its_real_source() -> None:
-    alias = lock([package("mesh v2.0.0", installed_as=named("net"), replaces=(replaced("net", "alias"),))])
+    alias = lock([package("mesh v2.0.0", installed_as=source("net"), replaces=(replaced("net", "alias"),))])
 
     (mesh,) = standings(alias, {"mesh": ["v2.0.0", "v2.1.0"]})
 

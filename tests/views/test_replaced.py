@@ -1,7 +1,6 @@
 """What became of a source that others have taken the place of."""
 
-from rig.builders.closures import named
-from rig.builders.locks import deactivated, lock, package, provided, replaced
+from rig.builders.locks import deactivated, lock, package, provided, replaced, source
 
 from render.lock.model import Lock
 from render.views.replaced import explain_replaced, format_succession, succession_document
@@ -9,7 +8,7 @@ from render.views.replaced import explain_replaced, format_succession, successio
 
 def told(given: Lock, name: str) -> str:
     """Return what is told of a source, without what all sources have in common."""
-    return format_succession(explain_replaced(given, named(name))).replace("xpkg.example.org/acme/", "")
+    return format_succession(explain_replaced(given, source(name))).replace("xpkg.example.org/acme/", "")
 
 
 def switched_off(**more: object) -> Lock:
@@ -17,7 +16,7 @@ def switched_off(**more: object) -> Lock:
     reason = ("it needs raid, which the cluster knows as store",)
     return lock(
         [
-            package("app v1.0.0", "raid >=v1", detached=reason, stale_entry=(str(named("raid")),)),
+            package("app v1.0.0", "raid >=v1", detached=reason, stale_entry=(str(source("raid")),)),
             package("store v1.5.0", replaces=(replaced("raid"),)),
             package("disk v2.0.0", replaces=(replaced("raid"),)),
         ],
@@ -69,7 +68,7 @@ Replaced by (1)
 def test_what_was_replaced_in_another_folder_names_what_that_one_provides() -> None:
     used = lock(
         [package("app v1.0.0", "old-dns *", detached=("x",))],
-        provided=[provided("dns v1.5.0", replaces=(named("old-dns"),))],
+        provided=[provided("dns v1.5.0", replaces=(source("old-dns"),))],
     )
 
     assert (
@@ -87,12 +86,12 @@ Still named by (1)
 
 
 def test_the_document_says_the_same() -> None:
-    document = succession_document(explain_replaced(switched_off(), named("raid")))
+    document = succession_document(explain_replaced(switched_off(), source("raid")))
 
-    assert document["source"] == str(named("raid"))
+    assert document["source"] == str(source("raid"))
     assert (document["deactivated"]["version"], document["deactivated"]["state"]) == ("v1.0.0", "deactivated")
     assert [(one["source"], one["strategy"], one["consent"]) for one in document["successors"]] == [
-        (str(named("disk")), "deactivate", "moves"),
-        (str(named("store")), "deactivate", "moves"),
+        (str(source("disk")), "deactivate", "moves"),
+        (str(source("store")), "deactivate", "moves"),
     ]
-    assert [one["source"] for one in document["requiredBy"]] == document["staleFor"] == [str(named("app"))]
+    assert [one["source"] for one in document["requiredBy"]] == document["staleFor"] == [str(source("app"))]

@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rig.builders.closures import digest_of_name, lock_of, named, small_locks
-from rig.builders.locks import deactivated, lock, package, provided, replaced, source
+from rig.builders.locks import deactivated, digest_of_name, lock, lock_of, package, provided, replaced, source
+from rig.builders.random_locks import small_locks
 
 from render.lock.model import Lock, State
 from render.views import tree
@@ -115,7 +115,7 @@ app v1.0.0 [Configuration, asked for]
 
 
 def test_inverted_it_starts_from_one_package_and_climbs_to_its_dependants() -> None:
-    text = format_tree(SHOP, TreeView(inverted=True, start=named("function-ready"), constraints=True))
+    text = format_tree(SHOP, TreeView(inverted=True, start=source("function-ready"), constraints=True))
 
     assert (
         shortened(text)
@@ -180,7 +180,7 @@ z v1.0.0 [Configuration, asked for]
 
 
 def test_inverted_nobody_is_above_the_first_package_to_require_it() -> None:
-    view = TreeView(inverted=True, start=named("provider-store"), depth=0, constraints=True)
+    view = TreeView(inverted=True, start=source("provider-store"), depth=0, constraints=True)
 
     text = format_tree(SHOP, view)
 
@@ -377,7 +377,7 @@ Switched off until retired (2)
 
 
 def test_from_one_package_only_what_has_to_do_with_it_is_shown() -> None:
-    text = format_tree(served(), TreeView(inverted=True, start=named("dns"), depth=0))
+    text = format_tree(served(), TreeView(inverted=True, start=source("dns"), depth=0))
 
     assert shortened(text) == (
         "dns v1.5.0 [Provider, provided by ../platform, shared, alias of bind, detached]\n"
@@ -389,20 +389,20 @@ def test_the_document_has_lists_of_what_is_provided_and_what_is_off() -> None:
 
     (dns,), (cd, disk) = document["provided"], document["deactivated"]
     app, _, mesh, *_ = document["packages"]
-    assert (dns["folder"], dns["installedAs"], dns["detached"]) == ("../platform", str(named("bind")), True)
-    assert dns["requiredBy"] == [str(named("app")), str(named("store"))]
+    assert (dns["folder"], dns["installedAs"], dns["detached"]) == ("../platform", str(source("bind")), True)
+    assert dns["requiredBy"] == [str(source("app")), str(source("store"))]
     assert [(off["source"], off["released"], off["replacedBy"]) for off in (cd, disk)] == [
-        (str(named("cd")), False, [str(named("store"))]),
-        (str(named("disk")), True, [str(named("store"))]),
+        (str(source("cd")), False, [str(source("store"))]),
+        (str(source("disk")), True, [str(source("store"))]),
     ]
     assert app["dependencies"][1] == {
-        "source": str(named("mesh")),
+        "source": str(source("mesh")),
         "constraints": [">=v1"],
-        "insteadOf": [str(named("net"))],
+        "insteadOf": [str(source("net"))],
     }
-    assert mesh["installedAs"] == str(named("net"))
-    assert mesh["replaces"] == [{"source": str(named("net")), "strategy": "alias", "consent": "moves"}]
-    assert tree_document(served(), TreeView(start=named("app"), inverted=True))["deactivated"] == []
+    assert mesh["installedAs"] == str(source("net"))
+    assert mesh["replaces"] == [{"source": str(source("net")), "strategy": "alias", "consent": "moves"}]
+    assert tree_document(served(), TreeView(start=source("app"), inverted=True))["deactivated"] == []
 
 
 @pytest.mark.parametrize(
@@ -410,7 +410,7 @@ def test_the_document_has_lists_of_what_is_provided_and_what_is_off() -> None:
     [
         (TreeView(depth=0), ["app"], ["app"]),
         (TreeView(depth=1), ["app"], ["app", "left", "right"]),
-        (TreeView(inverted=True, start=named("left")), ["left"], ["app", "left"]),
+        (TreeView(inverted=True, start=source("left")), ["left"], ["app", "left"]),
         (TreeView(inverted=True, depth=1), ["provider-net"], ["provider-net", "shared"]),
     ],
 )

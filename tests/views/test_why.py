@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rig.builders.closures import digest_of_name, lock_of, named, small_locks
-from rig.builders.locks import lock, package, provided, replaced, source
+from rig.builders.locks import digest_of_name, lock, lock_of, package, provided, replaced, source
+from rig.builders.random_locks import small_locks
 
 from render.lock.model import Lock, State
 from render.references import Source
@@ -52,7 +52,7 @@ def diamonds(count: int) -> Lock:
 
 
 def test_everyone_who_asks_and_every_path_is_shown_shortest_first() -> None:
-    text = format_explanation(explain(SHOP, named("provider-net")))
+    text = format_explanation(explain(SHOP, source("provider-net")))
 
     assert (
         text
@@ -76,7 +76,7 @@ Paths (3)
 
 
 def test_what_the_user_asks_for_comes_first() -> None:
-    text = format_explanation(explain(SHOP, named("base")))
+    text = format_explanation(explain(SHOP, source("base")))
 
     assert (
         text
@@ -98,7 +98,7 @@ Paths (2)
 def test_what_does_not_suit_is_said_out_loud() -> None:
     lock = lock_of({"app v1.0.0": {"net": "<2.0.0"}, "net v2.3.0": {}}, {"app": ">=v2"})
 
-    text = format_explanation(explain(lock, named("net")))
+    text = format_explanation(explain(lock, source("net")))
 
     assert (
         text
@@ -120,14 +120,14 @@ def test_paths_beyond_the_bound_are_counted(count: int, last: str) -> None:
     sides = {f"side{i} v1.0.0": {"net": "*"} for i in range(count)}
     lock = lock_of({**sides, "net v1.0.0": {}}, {f"side{i}": "*" for i in range(count)})
 
-    found = explain(lock, named("net"), most=2)
+    found = explain(lock, source("net"), most=2)
 
     assert names_of(found) == [["side0", "net"], ["side1", "net"]]
     assert format_explanation(found).splitlines()[-1] == last
 
 
 def test_paths_beyond_all_measure_are_neither_walked_nor_counted_to_the_end() -> None:
-    found = explain(diamonds(200), named("a200"))
+    found = explain(diamonds(200), source("a200"))
 
     lines = format_explanation(found).splitlines()
     assert (len(found.ways), found.count) == (10, MOST_COUNTED)
@@ -140,7 +140,7 @@ def test_a_chain_of_thousands_is_one_path() -> None:
     needs = {f"p{i:04} v1.0.0": {f"p{i + 1:04}": "*"} for i in range(2_999)}
     lock = lock_of({**needs, "p2999 v1.0.0": {}}, {"p0000": "*"})
 
-    found = explain(lock, named("p2999"))
+    found = explain(lock, source("p2999"))
 
     assert (names_of(found), found.count) == ([names], 1)
 
@@ -148,7 +148,7 @@ def test_a_chain_of_thousands_is_one_path() -> None:
 def test_a_package_that_nothing_leads_to_has_no_path() -> None:
     lock = lock_of({"app v1.0.0": {}, "lost v1.0.0": {}}, {"app": "*"})
 
-    text = format_explanation(explain(lock, named("lost")))
+    text = format_explanation(explain(lock, source("lost")))
 
     assert (
         text
@@ -165,7 +165,7 @@ Paths (0)
 def test_nothing_in_a_lock_reaches_the_terminal_unseen() -> None:
     lock = lock_of({"app v1.0.0": {}}, {"app": "\x1b[2J"})
 
-    lines = format_explanation(explain(lock, named("app"))).splitlines()
+    lines = format_explanation(explain(lock, source("app"))).splitlines()
 
     assert lines[3] == "  you  \\x1b[2J  NOT satisfied"
     assert lines[6] == "  xpkg.example.org/acme/app v1.0.0, asked for: \\x1b[2J, NOT satisfied"
@@ -175,14 +175,14 @@ def test_a_circle_above_is_an_error_that_names_its_members() -> None:
     lock = lock_of({"a v1.0.0": {"b": "*"}, "b v1.0.0": {"a": "*", "net": "*"}, "net v1.0.0": {}}, {"a": "*"})
 
     with pytest.raises(CircularLock) as raised:
-        explain(lock, named("net"))
+        explain(lock, source("net"))
 
     assert raised.value.exit_code == 3
     assert "xpkg.example.org/acme/a, xpkg.example.org/acme/b" in raised.value.why[0]
 
 
 def test_the_document_holds_askers_paths_and_their_number() -> None:
-    document = explanation_document(explain(SHOP, named("base"), most=1))
+    document = explanation_document(explain(SHOP, source("base"), most=1))
 
     assert document == {
         "source": "xpkg.example.org/acme/base",
@@ -234,7 +234,7 @@ def shortened(found: Explanation) -> str:
 
 
 def test_an_orphan_is_held_until_it_is_retired() -> None:
-    found = explain(lock([package("app v1.0.0", state=State.ORPHANED)]), named("app"))
+    found = explain(lock([package("app v1.0.0", state=State.ORPHANED)]), source("app"))
 
     assert (
         shortened(found)
@@ -256,7 +256,7 @@ def test_what_only_orphans_need_is_retired_with_them() -> None:
     left = lock([replace(one, state=State.ORPHANED) for one in orphans])
 
     assert (
-        shortened(explain(left, named("net")))
+        shortened(explain(left, source("net")))
         == """\
 net v1.2.0 [Provider, orphaned]
 
@@ -282,7 +282,7 @@ def test_a_wanted_package_that_an_orphan_needs_too_has_a_path_from_each() -> Non
         ]
     )
 
-    found = explain(both, named("net"))
+    found = explain(both, source("net"))
 
     assert names_of(found) == [["app", "net"], ["old", "net"]]
     assert "  xpkg.example.org/acme/old v1.0.0, orphaned\n" in format_explanation(found)
@@ -290,7 +290,7 @@ def test_a_wanted_package_that_an_orphan_needs_too_has_a_path_from_each() -> Non
 
 
 def test_what_has_lost_its_guard_is_dropped_after_a_sync() -> None:
-    found = explain(lock([package("app v1.0.0", state=State.ORPHANED, released=True)]), named("app"))
+    found = explain(lock([package("app v1.0.0", state=State.ORPHANED, released=True)]), source("app"))
 
     assert "guard is off; once every cluster has synced: xplock retire app --synced" in shortened(found)
 
@@ -303,7 +303,7 @@ def test_an_alias_tells_what_it_replaces_and_who_asks_by_which_name() -> None:
         replaces=(replaced("net", "alias"),),
     )
 
-    found = explain(lock([package("app v1.0.0", "net >=v1"), alias]), named("mesh"))
+    found = explain(lock([package("app v1.0.0", "net >=v1"), alias]), source("mesh"))
 
     assert (
         shortened(found)
@@ -327,7 +327,7 @@ Replaces (1)
 def test_what_another_folder_provides_is_explained_by_who_uses_it_here() -> None:
     used = lock([package("app v1.0.0", "dns >=v1")], provided=[provided("dns v1.5.0")])
 
-    found = explain(used, named("dns"))
+    found = explain(used, source("dns"))
 
     assert (
         shortened(found)
@@ -354,13 +354,13 @@ def test_what_a_stale_entry_names_is_told_of_both_sides() -> None:
                 "app v1.0.0",
                 "net *",
                 detached=("it needs net, whose object is named my-net",),
-                stale_entry=(str(named("net")),),
+                stale_entry=(str(source("net")),),
             ),
             package("net v1.2.0", object_name="my-net"),
         ]
     )
 
-    app, net = (explain(stale, named(name)) for name in ("app", "net"))
+    app, net = (explain(stale, source(name)) for name in ("app", "net"))
 
     assert (
         shortened(app).partition("Detached")[2]
@@ -380,11 +380,11 @@ Its entry in the cluster's Lock stays until its bytes change, and names (1)
   lock other versions of them and let the cluster sync, then it may change
 """
     )
-    assert explanation_document(net)["heldBy"] == [str(named("app"))]
+    assert explanation_document(net)["heldBy"] == [str(source("app"))]
 
 
 def test_the_document_tells_a_number_that_is_only_a_bound() -> None:
-    document = explanation_document(explain(diamonds(60), named("a60")))
+    document = explanation_document(explain(diamonds(60), source("a60")))
 
     assert (document["pathCount"], document["pathCountIsExact"]) == (MOST_COUNTED, False)
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from rig.builders.locks import any_locks, lock, package
+from rig.builders.locks import lock, package
+from rig.builders.random_locks import any_locks
 from rig.properties import examples
 
 from render.limits import LimitExceeded, Limits

@@ -1,6 +1,6 @@
 """The life of a lock, step by step: packages in memory, roots in few words, one lock made on top of the other."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,9 +9,12 @@ from render.folders.neighbours import NOBODY, Neighbours
 from render.inputs.projects import Inputs
 from render.inputs.record import make_record
 from render.lifecycle.blockers import LockedFolder
+from render.lifecycle.preferences import Upgrade, kept_candidates, pinned_digests
 from render.lifecycle.retire import retire_packages
+from render.lifecycle.settle import settle
 from render.lifecycle.states import was_guarded
 from render.lifecycle.update import LockOptions, update_lock
+from render.lifecycle.write import Surroundings, create_lock
 from render.limits import Limits
 from render.lock.format import format_lock
 from render.lock.model import Lock, LockedPackage
@@ -20,7 +23,7 @@ from render.manifests.objects import render_objects
 from render.moves import Move, Strategy
 from render.packages import Kind
 from render.requests import Root
-from render.resolve.model import Catalog
+from render.resolve.model import Catalog, Wanted
 from render.settings import Settings
 from render.versions import parse_version
 from rig.builders.catalogs import named, root, short
@@ -136,3 +139,19 @@ def is_guarded(value: Any) -> bool:
     flux = annotations.get("kustomize.toolkit.fluxcd.io/prune") == "disabled"
     assert flux is ("Prune=false" in options)
     return flux
+
+
+def made_lock(
+    catalog: Catalog,
+    *roots: Root,
+    before: Lock | None = None,
+    settings: Settings | None = None,
+    moves: Iterable[Move] = (),
+    record: Mapping[str, str] | None = None,
+) -> Lock:
+    """Return the lock that is made of an answer, as the pipeline makes it."""
+    before, settings = before or Lock(), settings or Settings()
+    kept, _ = kept_candidates(before, Upgrade())
+    wanted = Wanted(roots, preferred=kept, pinned=pinned_digests(before, kept))
+    settled = settle(wanted, before, tuple(moves), catalog, Limits(), guard=settings.guard)
+    return create_lock(settled, record or {}, Surroundings(before, settings))

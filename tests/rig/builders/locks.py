@@ -1,31 +1,35 @@
 """Locks in few words: packages by short names, dependencies as "name constraint"."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from pathlib import Path
 
-from hypothesis import strategies as st
-
+from render.lock.format import format_lock
 from render.lock.graph import LockGraph
 from render.lock.model import KeptPin, Lock, LockedDependency, LockedPackage, Provided, Replaced, State
 from render.moves import Consent, Strategy
 from render.names import object_name
 from render.packages import Kind
 from render.references import Digest, Source
-
-T = TypeVar("T")
+from render.system.files import LOCK_FILE
 
 API = "pkg.crossplane.io/v1"
 
 
 def source(name: str) -> Source:
-    """A source on the example registry."""
-    return Source("xpkg.example.org", f"acme/{name}")
+    """A source on the example registry; a bare name is one of acme's."""
+    return Source("xpkg.example.org", name if "/" in name else f"acme/{name}")
 
 
 def digest(seed: str) -> Digest:
     """A digest that starts with some hex digits and is filled up with zeros."""
     return Digest(f"sha256:{seed:0<64}")
+
+
+def digest_of_name(name: str) -> Digest:
+    """The digest that a package of a `lock_of` has."""
+    return Digest("sha256:" + hashlib.sha256(name.encode()).hexdigest())
 
 
 def needs(text: str) -> LockedDependency:
@@ -54,12 +58,12 @@ def package(text: str, *dependencies: str, **more: object) -> LockedPackage:
 
 
 def replaced(name: str, strategy: str = "deactivate", consent: str = "moves") -> Replaced:
-    """What a package says of another one whose place it has taken."""
+    """The entry of a package about another one that it replaced."""
     return Replaced(source(name), Strategy(strategy), Consent(consent))
 
 
 def deactivated(text: str, *successors: str, **more: object) -> LockedPackage:
-    """A package that is switched off, since others have taken its place."""
+    """A package that others have replaced."""
     off: dict[str, object] = {
         "state": State.DEACTIVATED,
         "replaced_by": tuple(source(name) for name in successors),
@@ -68,7 +72,7 @@ def deactivated(text: str, *successors: str, **more: object) -> LockedPackage:
 
 
 def provided(text: str, folder: str = "../platform", **more: object) -> Provided:
-    """A package of another folder."""
+    """A package that a used folder provides."""
     name, _, version = text.partition(" ")
     made = package(text)
     found = Provided(source(name), folder, version, made.digest, made.kind, made.object_name)
@@ -82,7 +86,7 @@ def lock(
     deactivated: Iterable[LockedPackage] = (),
     provided: Iterable[Provided] = (),
 ) -> Lock:
-    """A lock of packages; who requires whom follows from their dependencies, and who is not required is a root."""
+    """A lock of packages; `required_by` follows from their dependencies, and a package that none requires is a root."""
     known = {item.source: item for item in packages}
     bare = Lock(
         known,
@@ -105,8 +109,56 @@ def _root(item: LockedPackage, dependants: set[Source]) -> str | None:
     return item.version if asked else item.root
 
 
+def lock_of(
+    packages: Mapping[str, Mapping[str, str]],
+    roots: Mapping[str, str],
+    *,
+    families: Mapping[str, str] | None = None,
+) -> Lock:
+    """A lock of a dependency graph alone: "name version" with its dependencies and their constraints.
+
+    A version "sha256" or "v1@sha256" is locked by its digest. Roots are names with what was asked for.
+    """
+    made = [
+        _in_closure(text, dependencies, (families or {}).get(text.partition(" ")[0]))
+        for text, dependencies in packages.items()
+    ]
+    asked = {source(name): request for name, request in roots.items()}
+    full = lock(made)
+    return replace(
+        full, packages={key: replace(item, root=asked.get(key)) for key, item in full.packages.items()}
+    )
+
+
+def _in_closure(text: str, dependencies: Mapping[str, str], family: str | None) -> LockedPackage:
+    name, _, version = text.partition(" ")
+    pinned = digest_of_name(name)
+    tag = version.removesuffix("sha256").removesuffix("@") if version.endswith("sha256") else None
+    return replace(
+        package(text),
+        version=version if tag is None else pinned,
+        digest=pinned,
+        kind=_kind(name),
+        dependencies=tuple(LockedDependency(str(source(to)), wanted) for to, wanted in dependencies.items()),
+        tag=tag or None,
+        family=family,
+    )
+
+
+def _kind(name: str) -> Kind:
+    kinds = {"provider": Kind.PROVIDER, "function": Kind.FUNCTION}
+    return kinds.get(name.rpartition("/")[2].partition("-")[0], Kind.CONFIGURATION)
+
+
+def write_lock(folder: Path, lock: Lock) -> Path:
+    """Write a lock into a folder, and return the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / LOCK_FILE).write_text(format_lock(lock))
+    return folder
+
+
 def rich_lock() -> Lock:
-    """A lock with a bit of everything: an alias, an orphan, one that is switched off, one of another folder."""
+    """A lock with a bit of everything: an alias, an orphaned, a deactivated and a provided package."""
     return lock(
         [
             package("app v1.0.0", "old-net >=v1.0.0", "dns *", detached=("dns is detached",)),
@@ -134,119 +186,3 @@ def rich_lock() -> Lock:
         ],
         provided=[provided("dns v1.0.0", detached=True, replaces=(source("old-dns"),))],
     )
-
-
-_names = st.text("abcxyz019", min_size=1, max_size=9)
-_digests = st.integers(0, 2**256 - 1).map(lambda number: Digest(f"sha256:{number:064x}"))
-_tags = st.tuples(*[st.integers(0, 20)] * 3).map(lambda parts: "v{}.{}.{}".format(*parts))
-_texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-_sources = st.builds(
-    Source, st.sampled_from(["xpkg.example.org", "registry.local:5000", "10.0.0.1", "docker.io"]), _names
-)
-_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | _texts,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_texts, inner, max_size=3),
-    max_leaves=6,
-)
-_dependencies = st.builds(
-    LockedDependency,
-    st.one_of(_sources.map(str), _names),
-    st.sampled_from(["*", ">=v1.0.0", "^1.2, <2 || >3", "1.10", digest("a")]),
-) | st.builds(
-    LockedDependency,
-    _sources.map(str),
-    st.just(">=v1"),
-    st.sampled_from(list(Kind)).map(str),
-    st.none() | st.just(API),
-)
-
-
-_replaced = st.builds(Replaced, _sources, st.sampled_from(list(Strategy)), st.sampled_from(list(Consent)))
-_pins = st.builds(KeptPin, _tags, _digests, st.none() | _sources, st.none() | _sources)
-
-
-def _tuples(items: st.SearchStrategy[T]) -> st.SearchStrategy[tuple[T, ...]]:
-    return st.lists(items, max_size=2).map(tuple)
-
-
-@st.composite
-def _packages(draw: st.DrawFn, states: Sequence[State]) -> LockedPackage:
-    pinned = draw(_digests)
-    by_digest = draw(st.booleans())
-    state = draw(st.sampled_from(states))
-    off = state is State.DEACTIVATED
-    return LockedPackage(
-        source=draw(_sources),
-        version=pinned if by_digest else draw(_tags),
-        digest=pinned,
-        kind=draw(st.sampled_from(list(Kind))),
-        object_name=draw(_names),
-        # The cluster's Lock has no entry for what is switched off, and so no place for these.
-        dependencies=() if off else draw(st.lists(_dependencies, max_size=3).map(tuple)),
-        required_by=tuple(sorted(draw(st.sets(_sources.map(str), max_size=3)))),
-        root=draw(st.none() | _texts),
-        tag=draw(st.none() | _tags) if by_digest else None,
-        objects=draw(st.dictionaries(_texts, st.integers(1, 2000), max_size=2)),
-        objects_digest=draw(st.just("") | _digests),
-        groups=draw(_tuples(_texts)),
-        family=draw(st.none() | _texts),
-        crossplane=draw(st.none() | st.just(">=v1.20.0-0")),
-        detached=draw(_tuples(_texts)),
-        fields=draw(st.dictionaries(_texts, _values, max_size=2)),
-        overrides=draw(st.dictionaries(_texts, _values, max_size=2)),
-        kept_pins=draw(_tuples(_pins)),
-        state=state,
-        released=draw(st.booleans()),
-        replaces=draw(_tuples(_replaced)),
-        replaced_by=tuple(sorted(draw(st.sets(_sources, min_size=1, max_size=2)))) if off else (),
-        installed_as=draw(st.none() | _sources),
-        stale_entry=draw(_tuples(_sources.map(str) | _names)),
-    )
-
-
-@st.composite
-def _provided(draw: st.DrawFn) -> Provided:
-    pinned = draw(_digests)
-    by_digest = draw(st.booleans())
-    return Provided(
-        source=draw(_sources),
-        folder=draw(_texts.filter(lambda text: text != "" and not text.startswith("/"))),
-        version=pinned if by_digest else draw(_tags),
-        digest=pinned,
-        kind=draw(st.sampled_from(list(Kind))),
-        object_name=draw(_names),
-        tag=draw(st.none() | _tags) if by_digest else None,
-        detached=draw(st.booleans()),
-        installed_as=draw(st.none() | _sources),
-        replaces=draw(_tuples(_sources)),
-    )
-
-
-@st.composite
-def any_locks(draw: st.DrawFn) -> Lock:
-    """Locks as odd as they can be read and written; they need not hold together."""
-    active = _packages([State.WANTED, State.ORPHANED])
-    drawn = draw(st.lists(st.one_of(active, active, _packages([State.DEACTIVATED]), _provided()), max_size=6))
-    items = _without_doubles(drawn)
-    packages = [item for item in items if isinstance(item, LockedPackage)]
-    return Lock(
-        {item.source: item for item in packages if item.state is not State.DEACTIVATED},
-        draw(st.dictionaries(_texts, _digests, max_size=3)),
-        deactivated={item.cluster_source: item for item in packages if item.state is State.DEACTIVATED},
-        provided={item.source: item for item in items if isinstance(item, Provided)},
-    )
-
-
-def _without_doubles(items: Iterable[LockedPackage | Provided]) -> list[LockedPackage | Provided]:
-    """Leave out whatever has a source or an object that another one has already."""
-    taken: set[Source | tuple[str, str]] = set()
-    kept = []
-    for item in items:
-        own = {item.cluster_source, (item.kind, item.object_name)}
-        # What is switched off may be an alias that has ended: the same bytes have an object of their own now.
-        if isinstance(item, Provided) or item.state is not State.DEACTIVATED:
-            own.add(item.source)
-        if not own & taken:
-            kept.append(item)
-            taken |= own
-    return kept
