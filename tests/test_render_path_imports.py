@@ -23,10 +23,10 @@ spec:
 SCRIPT = """
 import sys
 from pathlib import Path
-from render.limits import Limits
+from render.app.operator_settings import OperatorSettings
 from render.manifests.text import format_yaml
 from render.app.render import render_folder
-assert format_yaml(render_folder(Path(sys.argv[1]), Limits(), {}))
+assert format_yaml(render_folder(Path(sys.argv[1]), OperatorSettings.from_environment({})))
 print(*sys.modules)
 """
 PARSERS = ("yaml", "json", "semver", "render.yaml.libyaml")

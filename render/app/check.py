@@ -1,14 +1,13 @@
 """Checking folders, their locks and what is rendered from them."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from render.app.operator_settings import OperatorSettings
 from render.checks.model import Finding
 from render.checks.read import read_checked
 from render.checks.rules import find_findings
 from render.lean import dataclass
-from render.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +23,9 @@ class CheckResult:
         return max((finding.exit_code for finding in self.findings), default=0)
 
 
-def check_folders(folders: Sequence[Path], *, same_cluster: bool = False) -> CheckResult:
+def check_folders(
+    folders: Sequence[Path], operator: OperatorSettings, *, same_cluster: bool = False
+) -> CheckResult:
     """Check folders without network or git."""
-    limits = Limits.from_environment(os.environ)
-    checked = read_checked(folders, limits, os.environ, same_cluster=same_cluster)
+    checked = read_checked(folders, operator.limits, operator.environ, same_cluster=same_cluster)
     return CheckResult(find_findings(checked), len(checked.folders))

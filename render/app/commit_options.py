@@ -38,6 +38,6 @@ class CommitOptions:
         if self.subject is not None and (hides_something(self.subject) or not self.subject.strip()):
             raise InvalidInput(
                 "the message is not a line of text",
-                why="only its first line is given; the rest tells what changed",
+                why="only the first line can be given; the rest lists what changed",
                 next="write one line",
             )

@@ -1,4 +1,4 @@
-"""What is committed of a folder: its lock, what that changes on a branch, and what it was made from."""
+"""A folder that is committed: its lock, what that changes on a branch, and the files it was made from."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from render.views.commit_message import LockChange
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A folder, its path from the root of a repository, and the lock that is to be committed."""
+    """A folder, its path from the root of a repository, and the lock to commit."""
 
     folder: Path
     prefix: str
@@ -30,24 +30,24 @@ class Project:
         return self.prefix + LOCK_FILE
 
     def reads_everything(self, repository: Repository) -> bool:
-        """Tell whether it may have been made from anything in the repository."""
+        """Return whether the lock may have been made from any file of the repository."""
         linked = (is_linked(self.folder, Path(used)) for used in self._used())
         return reads_elsewhere(self.folder, repository.limits) or any(linked)
 
     def compare(self, repository: Repository, start: str | None) -> LockChange | None:
-        """Return what the lock changes on top of a commit, if anything."""
+        """Return what the lock changes on top of a commit; None if nothing."""
         before = read_file(repository, start, self.path) if start else None
         if before == self.data:
             return None
         return LockChange(self.prefix.rstrip("/") or ".", _parse_before(before, repository.limits), self.lock)
 
     def uncommitted(self, repository: Repository, start: str | None) -> list[str]:
-        """Return the files that the lock was made for and that a commit does not have as they are here."""
+        """Return the inputs of the lock that a commit does not have, or not as they are here."""
         names = [name for name in list_yaml_files(self.folder, repository.limits) if name != LOCK_FILE]
         return find_uncommitted(repository, start, self.prefix, names) if start else names
 
     def inputs(self, repository: Repository) -> Iterator[str]:
-        """Yield the folders that the lock was made from, by their paths from the root: this one and those it uses."""
+        """Yield the folders that the lock was made from, by their paths from the root."""
         yield self.prefix
         for used in self._used():
             path = (self.folder / used).resolve()
@@ -70,5 +70,5 @@ def _parse_before(data: bytes | None, limits: Limits) -> Lock:
     try:
         return parse_lock(data, limits, place=LOCK_FILE) if data is not None else Lock()
     except RenderError:
-        # What was committed there is no lock, so everything is new.
+        # The committed file is no lock, so everything is new.
         return Lock()

@@ -1,30 +1,88 @@
-"""Packages at hand: put into a layout, and inspected wherever they are."""
+"""Packages of one's own: built from a folder, pushed to a registry, and inspected wherever they are."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from render.app.operator_settings import OperatorSettings
+from render.app.reporter import Reporter
 from render.errors import InvalidInput
 from render.limits import LimitExceeded, Limits
 from render.packages import Metadata, is_project
-from render.references import Digest, Reference, Source
+from render.references import Digest, InvalidReference, Reference, Source, parse_reference
 from render.registry.layout import Layout
 from render.registry.routes import Images
-from render.system.files import META_FILE, PROJECT_FILES, is_there, read_plain
+from render.system.files import META_FILE, PROJECT_FILES, is_there, read_plain, replace_file
 from render.xpkg.build import BuiltPackage, build_package
 from render.xpkg.identity import identify
 from render.xpkg.inspect import Inspection, inspect_image
 from render.xpkg.metadata import parse_metadata, parse_project
-from render.xpkg.package_file import PackageFile
+from render.xpkg.package_file import PackageFile, default_file_name, format_package_file
 from render.yaml.documents import InvalidDocument
 
 
+def write_package(
+    built: BuiltPackage,
+    limits: Limits,
+    *,
+    file: Path | None,
+    layout: Path | None,
+    references: Sequence[Reference],
+) -> list[str]:
+    """Write a package to a layout or a file, and return the references or the path it has there."""
+    if layout is None:
+        path = file or Path(default_file_name(built.metadata.name, built.image.digest))
+        replace_file(path, format_package_file(built.image))
+        return [str(path)]
+    build_into_layout(built, Layout(layout, limits), references)
+    return [str(reference) for reference in references] or [str(built.image.digest)]
+
+
 def build_into_layout(built: BuiltPackage, layout: Layout, references: Sequence[Reference]) -> None:
-    """Put a package into a layout under each of its names, or under none."""
+    """Add a package to a layout under each of its references, or under none."""
     for data in (built.image.config, *built.image.layers):
         layout.add_blob(data)
     names: Sequence[Reference | None] = references or [None]
     for reference in names:
         layout.add_image(built.image.data, built.image.manifest.media_type, reference)
+
+
+def push_package(
+    files: Sequence[Path], name: str, extensions: Path | None, operator: OperatorSettings, reporter: Reporter
+) -> Reference:
+    """Push package files to a tag, read back what was pushed, and return its reference with the digest."""
+    # Imported late: building and inspecting files needs no HTTP.
+    from render.app.world import open_world
+    from render.xpkg.publish import plan_publication
+
+    reference = parse_reference(name)
+    if reference.tag is None or reference.digest is not None:
+        raise InvalidInput(
+            f"{name} cannot be pushed to",
+            why="a push needs a tag, and no digest",
+            next="write registry/name:tag",
+        )
+    world = open_world(operator, reporter)
+    planned = plan_publication([PackageFile(file, world.limits) for file in files], extensions, world.limits)
+    with reporter.busy(f"pushing {reference}"):
+        planned.push(reference.source, world.pusher(reference.source), reference.tag)
+        world.check_pushed(reference, planned.content.digest)
+    return Reference(reference.source, reference.tag, planned.content.digest)
+
+
+def inspect_package(
+    name: str, layouts: Sequence[tuple[str, Path]], operator: OperatorSettings, reporter: Reporter
+) -> Inspection:
+    """Inspect the package that a path or a reference names."""
+    if not layouts and os.path.lexists(name):
+        return inspect_path(Path(name), operator.limits)
+    reference = _parse_missing_file(name)
+    # Imported late: local files need no HTTP.
+    from render.app.world import open_world
+
+    world = open_world(operator, reporter)
+    with reporter.busy(f"reading {reference}"):
+        return inspect_reference(reference, world.images(layouts), world.limits)
 
 
 def inspect_reference(reference: Reference, images: Images, limits: Limits) -> Inspection:
@@ -33,7 +91,7 @@ def inspect_reference(reference: Reference, images: Images, limits: Limits) -> I
 
 
 def inspect_path(path: Path, limits: Limits) -> Inspection:
-    """Inspect what is at a path: a package file, a layout, a package or project folder, or its metadata."""
+    """Inspect a package file, a layout, a package or project folder, or a metadata file."""
     if path.is_dir():
         return _inspect_folder(path, limits)
     if path.suffix in (".yaml", ".yml"):
@@ -42,7 +100,7 @@ def inspect_path(path: Path, limits: Limits) -> Inspection:
 
 
 def read_metadata(path: Path, limits: Limits) -> Metadata:
-    """Read crossplane.yaml, or the project file that a Configuration is built from."""
+    """Read crossplane.yaml or a project file."""
     data = read_plain(path, limits.meta_bytes)
     if data is None:
         raise LimitExceeded(f"{path} is too large", "meta_bytes", limits)
@@ -52,6 +110,14 @@ def read_metadata(path: Path, limits: Limits) -> Metadata:
     except InvalidDocument as error:
         error.what = f"{path}: {error.what}"
         raise
+
+
+def _parse_missing_file(text: str) -> Reference:
+    try:
+        return parse_reference(text)
+    except InvalidReference as error:
+        why = [*error.why, "and there is no such file"]
+        raise InvalidInput(error.what, why=why, next=error.next) from None
 
 
 def _inspect_folder(folder: Path, limits: Limits) -> Inspection:

@@ -1,11 +1,11 @@
-"""From a folder and its lock to objects: the one job that `render`, the plugin and dry runs share.
+"""From a folder and its lock to objects: the one job that `render` and the plugin share.
 
 It imports nothing of resolving, registries or git, since rendering has to be fast.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 
+from render.app.operator_settings import OperatorSettings
 from render.inputs.projects import Inputs, read_inputs
 from render.lean import Any
 from render.limits import Limits
@@ -15,10 +15,11 @@ from render.manifests.objects import render_lock
 from render.system.files import LOCK_FILE
 
 
-def render_folder(folder: Path, limits: Limits, environ: Mapping[str, str]) -> list[dict[str, Any]]:
+def render_folder(folder: Path, operator: OperatorSettings) -> list[dict[str, Any]]:
     """Return the objects of a folder, in their order; requires a lock that is up to date."""
-    inputs = read_inputs(folder, limits, environ)
-    return render_lock(read_fresh_lock(inputs, limits), inputs, limits, environ)
+    inputs = read_inputs(folder, operator.limits, operator.environ)
+    lock = read_fresh_lock(inputs, operator.limits)
+    return render_lock(lock, inputs, operator.limits, operator.environ)
 
 
 def read_fresh_lock(inputs: Inputs, limits: Limits) -> Lock:

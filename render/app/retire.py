@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from render.app.locked import read_whole_lock
+from render.app.locks import read_whole_lock
 from render.errors import Differs, InvalidInput
 from render.inputs.projects import read_settings
 from render.lifecycle.blockers import LockedFolder
@@ -70,15 +70,15 @@ def _write(made: Sequence[Retirement], limits: Limits) -> None:
 
 
 class StillGuarded(Differs):
-    """Packages whose guard is on in a cluster, although it is off in the lock."""
+    """A cluster has packages with their guard on, although it is off in the lock."""
 
 
 class MissingLive(InvalidInput):
-    """Packages that are not among the objects of a cluster that were given."""
+    """Packages are missing from the live objects that were given."""
 
 
 def require_unguarded(packages: Sequence[LockedPackage], objects: Sequence[Any]) -> None:
-    """Refuse to drop packages unless their objects are there, in every cluster without a guard."""
+    """Raise unless every package is among the live objects, each without a guard."""
     live = [value for value in objects if isinstance(value, dict)]
     missing = [package for package in packages if not list(_find(package, live))]
     if missing:

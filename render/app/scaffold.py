@@ -4,17 +4,22 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from render import __version__
 from render.errors import InvalidInput, RenderError
+from render.git.failures import GitMissing, NotARepository
 from render.git.names import check_branch
-from render.git.temporary import check_url
-from render.names import is_dns_label
+from render.git.repository import Repository, locate_folder
+from render.git.temporary import InvalidUrl, check_url
+from render.inputs.folders import list_yaml_files
+from render.limits import Limits
+from render.names import dns_label, is_dns_label
 from render.references import parse_reference
-from render.system.files import InvalidFile, read_plain, replace_file
+from render.system.files import InvalidFile, is_folder, read_plain, replace_file
 from render.views.templating import fill_template
 from render.yaml.writer import format_document
 
@@ -22,19 +27,19 @@ CI_SERVERS = ("github", "gitlab")
 SAMPLE = "provider.yaml"
 
 _BRANCH = "main"
-# What these mean in XPLOCK_COMMIT_TO: another entry, and anything.
+# In XPLOCK_COMMIT_TO these separate entries, match anything, and begin the branch.
 _UNLISTABLE = re.compile(r"[,*#]")
 _SHARED = "is shared with others"
 # Shells, CI servers and Kubernetes all have characters that they replace; a path that needs none of them is safe in each.
 _PART = re.compile(r"(?!-)[\w.@+=,~-]+(?: [\w.@+=,~-]+)*")
-# That of a CronJob, which is the shortest of those that jobs have.
+# The longest name of a CronJob, the shortest limit of all jobs.
 _LONGEST_JOB = 52
-# The files that an answer of `xplock check` can depend on, as far as their names tell.
+# The names of files that `xplock check` may read.
 _CHECKED = r"(\.ya?ml|\bKustomization)$"
 
 
 class InvalidChoice(InvalidInput):
-    """A name or a path that cannot be written into every file of a scaffold."""
+    """A name or a path cannot be written into every file of a scaffold."""
 
     def __init__(self, what: str, text: str, why: str, option: str) -> None:
         super().__init__(f"{text!r} is not used as {what}", why=why, next=f"name another one: {option}")
@@ -42,7 +47,7 @@ class InvalidChoice(InvalidInput):
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a scaffold is for: the Application's name, where the folder is, the image that xplock runs in, and its rights."""
+    """The values in the files: the Application's name, where the folder is, xplock's image, and the branch for locks."""
 
     name: str = "production"
     repository: str = "https://git.example.org/acme/platform.git"
@@ -57,14 +62,14 @@ class Piece(NamedTuple):
 
     template: str
     path: str
-    # Other folders have their parts in it, and of most such files also other tools.
+    # Other folders, and often other tools, have their parts in it.
     shared: bool = False
-    # The key that all parts of a shared file are below.
+    # The key in a shared file below which all parts are.
     below: str = ""
 
 
 class File(NamedTuple):
-    """What is written; and of a shared file that is there already, what belongs into it, and below which key."""
+    """The bytes of a file; for a shared file also the part that belongs into an existing one, and below which key."""
 
     data: bytes
     part: str = ""
@@ -85,17 +90,52 @@ _CI = {
 }
 
 
+class _Surroundings(NamedTuple):
+    """The repository that a folder is in: its top, the folder's path from there and name, and the remote's URL."""
+
+    top: Path
+    path: str
+    name: str | None
+    url: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class ScaffoldReport:
-    """The files that were written, those that stay as they are with the reason, and those that lack our part."""
+    """The files that were written, those left as they are with the reason, and those that lack our part."""
 
     written: tuple[Path, ...]
     left: Mapping[Path, str]
     lacking: Mapping[Path, File]
+    choices: Choices = Choices()
+    # Whether git has a remote whose URL others can use.
+    knows_repository: bool = False
+
+
+def scaffold(
+    folder: Path,
+    given: Mapping[str, str | None],
+    limits: Limits,
+    *,
+    ci: str | None,
+    hydrate: bool,
+    force: bool,
+    dry_run: bool,
+) -> ScaffoldReport:
+    """Write the files of a scaffold; values that are not given come from the repository, else from an example."""
+    around = _look_around(folder, limits)
+    choices = _choose(around, given)
+    check_choices(choices)
+    # A sample in a folder with manifests would be installed beside them.
+    sample = not (is_folder(folder) and list_yaml_files(folder, limits))
+    pieces = choose_pieces(choices, ci, sample=sample, hydrate=hydrate)
+    files = place_files(pieces, choices, folder, around.top)
+    report = write_scaffold(files, force=force, dry_run=dry_run)
+    left = report.left if sample else {folder / SAMPLE: "the folder has manifests already", **report.left}
+    return replace(report, left=left, choices=choices, knows_repository=around.url is not None)
 
 
 def check_choices(choices: Choices) -> None:
-    """Refuse what would not work, or would mean something else, in one of the files."""
+    """Raise for values that would not work, or would mean something else, in one of the files."""
     if not is_dns_label(choices.name):
         why = "an Application has small letters, digits and dashes in its name, 63 at most"
         raise InvalidChoice("a name", choices.name, why, "--name NAME")
@@ -116,7 +156,7 @@ def check_choices(choices: Choices) -> None:
 def choose_pieces(
     choices: Choices, ci: str | None = None, *, sample: bool, hydrate: bool = False
 ) -> list[Piece]:
-    """Return the files of a scaffold, with that of a CI server if one is named; hydrated, it has another Application."""
+    """Return the files of a scaffold; a CI server adds one, and the hydrator needs another Application."""
     return [
         *([Piece("provider", SAMPLE)] if sample else []),
         Piece("hydrator" if hydrate else "application", "argocd/application.yaml"),
@@ -127,7 +167,7 @@ def choose_pieces(
 
 
 def format_piece(template: str, choices: Choices) -> str:
-    """Fill a template; every value becomes a whole YAML scalar, whatever it holds."""
+    """Fill a template; every value becomes one YAML scalar."""
     values = {
         "application": choices.name,
         "job": f"xplock-{choices.name}"[:_LONGEST_JOB].rstrip("-"),
@@ -148,31 +188,31 @@ def format_piece(template: str, choices: Choices) -> str:
 
 
 def format_file(piece: Piece, choices: Choices) -> File:
-    """Return what is written, and what is added to a file that others have their parts in."""
+    """Return the text of a file, and its part of a shared file."""
     text = format_piece(piece.template, choices)
     part = text.partition(f"\n{piece.below}:\n")[2] if piece.below else text
     return File(text.encode(), part if piece.shared else "", piece.below)
 
 
 def place_files(pieces: Sequence[Piece], choices: Choices, project: Path, top: Path) -> dict[Path, File]:
-    """Return every file by where it goes; whatever leads there has to be a folder."""
+    """Return every file by its path; raise if something on the way to it is not a folder."""
     files = {}
     for piece in pieces:
         base = top if piece.shared else project
         path = base / piece.path
-        with _told(path):
-            _refuse_detour(base, path)
+        with _writing(path):
+            _refuse_links(base, path)
         files[path] = format_file(piece, choices)
     return files
 
 
 def write_scaffold(files: Mapping[Path, File], *, force: bool, dry_run: bool) -> ScaffoldReport:
-    """Write the files that are not there; with force, also those that are different and nobody else's."""
+    """Write the files that do not exist; with force, also those that differ and are not shared."""
     left = {path: why for path, file in files.items() if (why := _reason_to_leave(path, file, force=force))}
     written = tuple(path for path in files if path not in left)
     lacking = {path: files[path] for path, why in left.items() if why == _SHARED}
     for path in () if dry_run else written:
-        with _told(path):
+        with _writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, files[path].data)
     return ScaffoldReport(written, left, lacking)
@@ -192,12 +232,12 @@ def _holds(path: Path, data: bytes) -> bool:
     try:
         return read_plain(path, len(data)) == data
     except InvalidFile:
-        # Whatever it holds, nobody here may read it.
+        # It may not be read, so it counts as different.
         return False
 
 
-def _refuse_detour(base: Path, path: Path) -> None:
-    """Refuse a link: what it leads to is somebody else's."""
+def _refuse_links(base: Path, path: Path) -> None:
+    """Raise for a link on the way, which may lead out of the repository."""
     for step in (base / part for part in path.relative_to(base).parents if part != Path()):
         if step.is_symlink() or (step.exists() and not step.is_dir()):
             raise InvalidFile(
@@ -208,10 +248,45 @@ def _refuse_detour(base: Path, path: Path) -> None:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise RenderError(
             f"{path} cannot be written", why=os.strerror(error.errno or 0).lower(), next="check the folder"
         ) from None
+
+
+def _look_around(folder: Path, limits: Limits) -> _Surroundings:
+    here = Path(os.path.realpath(folder))
+    # The folder need not exist yet.
+    existing = next(path for path in (here, *here.parents) if is_folder(path))
+    name = dns_label(here.name.lower()) or None
+    try:
+        repository = locate_folder(existing, limits).repository
+    except (NotARepository, GitMissing):
+        return _Surroundings(folder, ".", name, None)
+    path = here.relative_to(repository.root).as_posix()
+    return _Surroundings(Path(os.path.relpath(repository.root)), path, name, _find_url(repository))
+
+
+def _find_url(repository: Repository) -> str | None:
+    """Return the URL of the remote if others can use it, without user name and password."""
+    answer = repository.ask("config", "--get", "remote.origin.url")
+    url = answer.output.decode(errors="replace").strip()
+    try:
+        parts = urlsplit(url)
+        if parts.scheme == "https":
+            url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        check_url(url)
+    except (InvalidUrl, ValueError):
+        return None
+    return url
+
+
+def _choose(around: _Surroundings, given: Mapping[str, str | None]) -> Choices:
+    """Return the values that were given, else found, else those of the example."""
+    found = {"name": around.name, "repository": around.url, "path": around.path}
+    known = [*found.items(), *given.items()]
+    choices = replace(Choices(), **{key: value for key, value in known if value is not None})
+    return replace(choices, path=PurePosixPath(choices.path).as_posix())

@@ -1,10 +1,12 @@
-"""The outside world, opened as the operator says: registries, layouts in their place, and the cache."""
+"""The world outside of a folder, opened as the operator set it up: registries, layouts and the cache."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from render.app.operator_settings import OperatorSettings
+from render.app.reporter import Reporter
 from render.deadline import Deadline, read_deadline
 from render.errors import InvalidInput
 from render.limits import Limits
@@ -26,11 +28,9 @@ from render.xpkg.catalog import Catalog
 if TYPE_CHECKING:
     from render.registry.push import Pusher
 
-Say = Callable[[str], None]
-
 
 class MissingLayout(InvalidInput):
-    """A layout that is not there."""
+    """A layout does not exist."""
 
     def __init__(self, folder: Path, prefix: str) -> None:
         super().__init__(
@@ -42,7 +42,7 @@ class MissingLayout(InvalidInput):
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Everything outside of the folder that a command may touch."""
+    """Everything outside of a folder that a job may use."""
 
     limits: Limits
     settings: RegistrySettings
@@ -52,7 +52,7 @@ class World:
     registries: RegistryClient
 
     def images(self, layouts: Sequence[tuple[str, Path]] = (), *, offline: bool = False) -> Routes:
-        """Return what answers for any source: a layout where one is given, else its registry."""
+        """Return the images of any source: from a layout where one is given, else from its registry."""
         for prefix, folder in layouts:
             if not is_folder(folder):
                 raise MissingLayout(folder, prefix)
@@ -62,33 +62,31 @@ class World:
     def catalog(
         self, layouts: Sequence[tuple[str, Path]], rewrites: Sequence[Rewrite], *, offline: bool = False
     ) -> Catalog:
-        """Return packages by the names that they have in the cluster, found where its rewrites say."""
+        """Return the packages by their sources in the cluster, fetched from where its rewrites lead."""
         images = Rewritten(self.images(layouts, offline=offline), Rewrites(rewrites))
         return Catalog(images, self.cache, self.limits)
 
     def pusher(self, source: Source) -> "Pusher":
-        """Return what pushes into one repository."""
-        # requests and oras are for pushing only.
+        """Return a client that pushes to one repository."""
+        # Imported late: only pushing needs requests and oras.
         from render.registry.push import Pusher
 
         authenticator = Authenticator(self.transport, self.settings, self.credentials, actions="pull,push")
         return Pusher(source, self.transport, self.settings, authenticator)
 
     def check_pushed(self, reference: Reference, digest: Digest) -> None:
-        """Read back what was pushed; a registry that stored something else is found out at once."""
+        """Read back what was pushed, and raise if the registry has stored other bytes."""
         stored = self.images().content(reference).digest
         if stored != digest:
             raise TamperedContent(reference.source, digest, stored)
 
 
-def open_world(
-    environ: Mapping[str, str], *, warn: Say, trace: Say, deadline: Deadline | None = None
-) -> World:
-    """Read the operator's settings; nothing is asked before someone wants to know something."""
-    limits = Limits.from_environment(environ)
+def open_world(operator: OperatorSettings, reporter: Reporter, *, deadline: Deadline | None = None) -> World:
+    """Open registries and the cache as the operator set them up; nothing is asked yet."""
+    environ, limits = operator.environ, operator.limits
     settings = RegistrySettings.from_environment(environ)
-    transport = Transport(settings, limits, deadline or read_deadline(environ, limits), trace)
-    credentials = CredentialStore(environ, limits, warn)
-    cache = open_cache(environ, limits, warn)
+    transport = Transport(settings, limits, deadline or read_deadline(environ, limits), reporter.trace)
+    credentials = CredentialStore(environ, limits, reporter.warn)
+    cache = open_cache(environ, limits, reporter.warn)
     registries = RegistryClient(transport, Authenticator(transport, settings, credentials), cache)
     return World(limits, settings, transport, credentials, cache, registries)

@@ -1,10 +1,12 @@
-"""The branch that an Application follows: fetched from its server, checked out, and read as it is there."""
+"""The branch that an Application follows: fetched from its server, checked out, and read there."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import chdir, contextmanager
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from render.app.operator_settings import OperatorSettings
 from render.argocd.request import (
     Declined,
     Request,
@@ -14,7 +16,7 @@ from render.argocd.request import (
     require_listed,
 )
 from render.deadline import Deadline
-from render.errors import InvalidInput
+from render.errors import InvalidInput, RenderError
 from render.folders.members import Member, read_members
 from render.git.checkout import checked_out
 from render.git.landing import InputFiles
@@ -27,31 +29,39 @@ from render.inputs.folders import is_linked, reads_elsewhere
 from render.inputs.projects import Inputs, read_inputs
 from render.limits import Limits, setting
 
-HERE = Path()
-
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """The branch that was asked about: as it is on the server, and checked out."""
+    """The branch of an Application: as it is on the server, and checked out."""
 
     repository: Repository
     remote: Remote
     tip: str
     root: Path
+    # The Application's folder below the root.
+    folder: Path
     request: Request
     limits: Limits
     deadline: Deadline
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the branch."""
         return self.remote.branch
+
+    def relative(self, text: str) -> str:
+        """Return a text with all paths as seen from the folder: the root is another path in every call."""
+        text = re.sub(rf"{re.escape(str(self.folder))}(?![\w./+~@=-])", ".", text)
+        up = len(self.folder.relative_to(self.root).parts)
+        for steps, ancestor in enumerate([self.folder, *self.folder.parents][: up + 1]):
+            text = text.replace(f"{ancestor}/", "../" * steps)
+        return text.replace(str(self.root), "/".join([".."] * up) or ".")
 
 
 @contextmanager
-def open_branch(environ: Mapping[str, str], deadline: Deadline) -> Iterator[Branch]:
-    """Check out the branch of an Application, if the operator listed it, and stand in the folder that is meant."""
-    limits = Limits.from_environment(environ)
+def open_branch(operator: OperatorSettings, deadline: Deadline) -> Iterator[Branch]:
+    """Check out the branch of an Application, if the operator listed it."""
+    environ, limits = operator.environ, operator.limits
     request = read_request(environ)
     require_listed(environ, request.url)
     with open_server(
@@ -70,36 +80,37 @@ def open_branch(environ: Mapping[str, str], deadline: Deadline) -> Iterator[Bran
         what = f"branch {remote.branch} of {request.url}"
         require_small(repository, tip, what)
         with checked_out(repository, remote, tip, request.prefix, what) as root:
-            branch = Branch(repository, remote, tip, root, request, limits, deadline)
-            with chdir(_find_folder(branch)):
+            folder = _find_folder(root, remote.branch, request)
+            branch = Branch(repository, remote, tip, root, folder, request, limits, deadline)
+            with _relative_errors(branch):
                 yield branch
 
 
-def read_here(branch: Branch, environ: Mapping[str, str]) -> Inputs:
-    """Read the folder; whoever asked has sent one that can be read, and that may be another one."""
+def read_tip(branch: Branch, operator: OperatorSettings) -> Inputs:
+    """Read the folder at the tip of the branch, which may differ from the folder that is rendered."""
     try:
-        return read_inputs(HERE, branch.limits, environ)
+        return read_inputs(branch.folder, operator.limits, operator.environ)
     except InvalidInput as error:
-        told = "; ".join([error.what, *error.why])
-        raise Declined(f"the folder cannot be read at the tip of branch {branch.name}: {told}") from None
+        why = "; ".join([error.what, *error.why])
+        raise Declined(f"the folder cannot be read at the tip of branch {branch.name}: {why}") from None
 
 
 def find_reads(branch: Branch, inputs: Inputs) -> InputFiles:
-    """Return which files the lock is made from: those of the folder, and of all that it uses."""
-    members = read_members({Path.cwd(): Member(HERE, inputs.settings.uses)}, branch.limits)
+    """Return the files that the lock is made from: those of the folder and of all folders that it uses."""
+    members = read_members({branch.folder: Member(branch.folder, inputs.settings.uses)}, branch.limits)
     if any(not path.is_relative_to(branch.root) for path in members):
         raise Declined(f"{branch.request.prefix or '.'} uses a folder that is not in the repository")
     names = [path.relative_to(branch.root).as_posix() for path in members]
     folders = frozenset("" if name == "." else f"{name}/" for name in names)
     elsewhere = (
-        is_linked(HERE, member.folder) or reads_elsewhere(path, branch.limits)
+        is_linked(branch.folder, member.folder) or reads_elsewhere(path, branch.limits)
         for path, member in members.items()
     )
     return InputFiles(folders, everything=any(elsewhere))
 
 
 def _find_branch(repository: Repository, request: Request) -> str:
-    """Return the branch that is meant; Argo CD would also take a tag of that name."""
+    """Return the name of the branch; raise if Argo CD would take a tag of that name."""
     if not request.branch:
         name = find_default_branch(repository, REMOTE)
         if name is None:
@@ -113,7 +124,7 @@ def _find_branch(repository: Repository, request: Request) -> str:
 
 
 def _fetch(repository: Repository, remote: Remote, request: Request) -> str:
-    """Return the tip of the branch, and have so much of its history here; a commit before that is not compared."""
+    """Fetch the last commits of the branch, which must have the commit that is rendered; return the tip."""
     most = repository.limits.branch_commits
     tip = fetch_tip(repository, remote, depth=most)
     if tip is None or resolve_commit(repository, request.commit) is None:
@@ -124,8 +135,20 @@ def _fetch(repository: Repository, remote: Remote, request: Request) -> str:
     return tip
 
 
-def _find_folder(branch: Branch) -> Path:
-    folder = branch.root / branch.request.prefix
+def _find_folder(root: Path, branch: str, request: Request) -> Path:
+    folder = root / request.prefix
     if not folder.is_dir() or folder.resolve() != folder:
-        raise Declined(f"branch {branch.name} has no folder {branch.request.prefix or '.'}")
+        raise Declined(f"branch {branch} has no folder {request.prefix or '.'}")
     return folder
+
+
+@contextmanager
+def _relative_errors(branch: Branch) -> Iterator[None]:
+    """Name files in errors as seen from the folder of the branch."""
+    try:
+        yield
+    except RenderError as error:
+        error.what = branch.relative(error.what)
+        error.why = tuple(map(branch.relative, error.why))
+        error.next = tuple(map(branch.relative, error.next))
+        raise

@@ -1,17 +1,18 @@
-"""A lock, committed by the plugin itself: made from what the branch holds, never from what was sent to us.
+"""The policy `commit`: the plugin commits the lock of a branch, made from the branch and not from the files it was sent.
 
-Whoever may look at an Application can have the plugin run, on any commit and on files of their own. So nothing that
-came with the call is committed: the branch is fetched, resolved as it is there, and given its lock.
+Everyone who may see an Application can run the plugin on any commit and on files of their own. So nothing that came
+with the call is committed: the branch is fetched, its folder resolved as it is there, and the lock pushed to it.
 """
 
-from collections.abc import Mapping
 from typing import NoReturn
 
 from render import __version__
+from render.app.operator_settings import OperatorSettings
+from render.app.render import read_fresh_lock
 from render.app.reporter import SilentReporter
-from render.app.resolving import Resolver
-from render.argocd.branch import HERE, Branch, find_reads, open_branch, read_here
-from render.argocd.push_queue import own_turn, patience
+from render.app.resolver import Resolver
+from render.argocd.branch import Branch, find_reads, open_branch, read_tip
+from render.argocd.push_queue import exclusive, queue_seconds
 from render.argocd.request import Declined
 from render.deadline import Deadline
 from render.errors import Differs, RenderError
@@ -21,20 +22,18 @@ from render.git.revisions import find_files, last_touch, read_message
 from render.git.trailers import digest_inputs, find_trailers
 from render.inputs.projects import Inputs
 from render.lock.format import format_lock
-from render.lock.freshness import require_fresh, require_lock
-from render.system.files import LOCK_FILE
 from render.views.commit_message import LockChange, format_message, format_subject
 
 
 class LockCommitted(RenderError):
-    """A lock that is in Git now, and not yet in the commit that was asked for."""
+    """The lock is in Git now, but not in the commit that is rendered."""
 
     def __init__(self, commit: str) -> None:
         super().__init__(f"lock committed as {commit}; the next refresh renders it")
 
 
 class ReadAsStale(RenderError):
-    """A lock of ours for these very inputs: committing it again would go on for ever."""
+    """xplock committed this lock for these inputs already; another commit would start an endless loop."""
 
     def __init__(self, path: str, version: str) -> None:
         super().__init__(
@@ -44,18 +43,18 @@ class ReadAsStale(RenderError):
         )
 
 
-def commit_lock(environ: Mapping[str, str], deadline: Deadline) -> NoReturn:
-    """Commit the lock that the branch of an Application needs, or say why not; either way nothing is rendered."""
-    with open_branch(environ, deadline) as branch:
-        inputs = read_here(branch, environ)
+def commit_lock(operator: OperatorSettings, deadline: Deadline) -> NoReturn:
+    """Commit the lock of an Application's branch; raise LockCommitted, or the reason why not."""
+    with open_branch(operator, deadline) as branch:
+        inputs = read_tip(branch, operator)
         reads = find_reads(branch, inputs)
         _refuse_if_pointless(branch, inputs, reads)
         # Argo CD shows one line; the notes about the lock are in its commit.
-        _commit(branch, reads, Resolver(environ, SilentReporter(), deadline=deadline))
+        _commit(branch, reads, Resolver(operator, SilentReporter(), deadline=deadline))
 
 
 def _refuse_if_pointless(branch: Branch, inputs: Inputs, reads: InputFiles) -> None:
-    """Stop where the tip is not what was asked about, has a lock already, or would not be helped by one."""
+    """Raise if the folder differs at the tip, has a fresh lock there, or would not get one by another commit."""
     repository, path, tip = branch.repository, branch.request.path, branch.tip
     changed = changed_paths(repository, branch.request.commit, tip)
     if any(map(reads.includes, changed - {path})):
@@ -66,14 +65,15 @@ def _refuse_if_pointless(branch: Branch, inputs: Inputs, reads: InputFiles) -> N
 
 
 def _commit(branch: Branch, reads: InputFiles, resolver: Resolver) -> NoReturn:
-    """Commit the lock of the current folder, which is that of the branch."""
+    """Resolve the folder, and push its lock to the branch."""
     path, tip = branch.request.path, branch.tip
-    outcome = resolver.resolve(HERE)
-    told = [LockChange(branch.request.prefix.rstrip("/") or ".", outcome.before, outcome.after)]
-    message = format_message(told, format_subject(told), outcome.notes)
+    outcome = resolver.resolve(branch.folder)
+    notes = [branch.relative(note) for note in outcome.notes]
+    changes = [LockChange(branch.request.prefix.rstrip("/") or ".", outcome.before, outcome.after)]
+    message = format_message(changes, format_subject(changes), notes)
     change = Change({path: format_lock(outcome.after).encode()}, message, made_from=reads)
-    # The others may all be of our kind, each with a folder of its own: then it is a matter of time.
-    with own_turn(f"{branch.request.url}#{branch.name}", patience(branch.deadline)):
+    # Other plugin calls may push locks of other folders to this branch: one at a time, they need no retries.
+    with exclusive(f"{branch.request.url}#{branch.name}", queue_seconds(branch.deadline)):
         landed = push_change(branch.repository, change, branch.remote, tip, limit="commit_attempts")
     if landed.commit == tip:
         raise ReadAsStale(path, __version__)
@@ -81,9 +81,9 @@ def _commit(branch: Branch, reads: InputFiles, resolver: Resolver) -> NoReturn:
 
 
 def _refuse_if_answered(branch: Branch, inputs: Inputs, later: str | None) -> None:
-    """Stop where the tip has a lock that is up to date; or one that is neither that nor the one asked about."""
+    """Raise if the lock at the tip is fresh, or differs from the lock of the commit that is rendered."""
     try:
-        require_fresh(require_lock(HERE, branch.limits), inputs.record, place=LOCK_FILE)
+        read_fresh_lock(inputs, branch.limits)
     except Differs:
         if later is not None:
             raise Declined(f"the lock is another one at the tip of branch {branch.name}") from None
@@ -94,7 +94,7 @@ def _refuse_if_answered(branch: Branch, inputs: Inputs, later: str | None) -> No
 
 
 def _refuse_to_repeat(branch: Branch, inputs: Inputs, reads: InputFiles, touched: str | None) -> None:
-    """Stop where a lock was removed on purpose, or where our last commit did not help."""
+    """Raise if a commit removed the lock on purpose, or if xplock's last commit was for the same inputs."""
     repository, tip, path = branch.repository, branch.tip, branch.request.path
     if touched is None:
         return

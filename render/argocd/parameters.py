@@ -1,4 +1,4 @@
-"""What an Application may choose about its manifests: only what every reader of the lock renders alike."""
+"""The parameters of an Application: settings that change its manifests and not its lock."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ _MOST_CHARACTERS = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One choice: its name in an Application, the variable of the same meaning, and how it is announced."""
+    """A parameter: its name in an Application, its variable, and the texts that Argo CD shows."""
 
     name: str
     variable: str
@@ -42,7 +42,7 @@ KNOWN = (
 
 
 class InvalidParameters(InvalidInput):
-    """Parameters of an Application that cannot be obeyed."""
+    """An Application has parameters that are invalid."""
 
     def __init__(self, why: list[str]) -> None:
         super().__init__(
@@ -53,7 +53,7 @@ class InvalidParameters(InvalidInput):
 
 
 def read_parameters(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what was chosen: by parameters, else by the Application's env, else by the operator."""
+    """Return the values of parameters: from the Application's parameters, else its env, else the operator."""
     given = _parse_parameters(environ.get(_PARAMETERS, ""))
     found = {}
     for parameter in KNOWN:
@@ -64,7 +64,7 @@ def read_parameters(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def apply_parameters(inputs: Inputs, chosen: Mapping[str, str]) -> Inputs:
-    """Return inputs as an Application wants them; nothing of this is recorded in a lock."""
+    """Return inputs with the parameters of an Application; a lock records none of them."""
     settings, problems = inputs.settings, []
     if "waves" in chosen:
         if chosen["waves"] in tuple(Waves):
@@ -82,8 +82,8 @@ def apply_parameters(inputs: Inputs, chosen: Mapping[str, str]) -> Inputs:
 
 
 def announce(settings: Settings, folder: Path, environ: Mapping[str, str]) -> str:
-    """Return the announcement that Argo CD shows; the values are those that hold without any parameter."""
-    # Whoever asks for manifests alone pays for none of this.
+    """Return the announcement that Argo CD shows, with the values that hold without parameters."""
+    # Imported late: rendering does not need it.
     import json
 
     overlay = settings.overlay
@@ -102,7 +102,7 @@ def announce(settings: Settings, folder: Path, environ: Mapping[str, str]) -> st
 
 
 def _read_variables(parameter: Parameter, environ: Mapping[str, str]) -> str:
-    """Return what the Application's env says, else the operator's."""
+    """Return the value from the Application's env, else from the operator's environment."""
     name = parameter.variable
     return environ.get(f"{_TENANT_PREFIX}{name}") or environ.get(name, "")
 
@@ -112,12 +112,12 @@ def _relative(overlay: Path, folder: Path) -> str:
 
 
 def _parse_parameters(text: str) -> dict[str, str]:
-    """Parse a list of parameters; without any, Argo CD says null or nothing."""
+    """Parse the list of parameters; without any, Argo CD passes null or an empty text."""
     if text in ("", "null"):
         return {}
     if len(text) > _MOST_CHARACTERS:
         raise InvalidParameters([f"they have more than {_MOST_CHARACTERS:,} characters"])
-    # Few Applications choose anything.
+    # Imported late: few Applications have parameters.
     import json
 
     try:

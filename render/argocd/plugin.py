@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from render.app.operator_settings import OperatorSettings
 from render.app.render import read_fresh_lock
 from render.argocd.parameters import announce, apply_parameters, read_parameters
 from render.deadline import Deadline, parse_seconds
 from render.errors import Differs, InvalidInput, RenderError
 from render.inputs.projects import read_inputs, read_settings
 from render.lean import TYPE_CHECKING
-from render.limits import Limits
 from render.manifests.objects import render_lock
 from render.manifests.text import format_yaml
 from render.settings import Settings
@@ -84,23 +84,23 @@ def _require_policy(policy: str | None, environ: Mapping[str, str]) -> str:
 def _generate(policy: str, environ: Mapping[str, str], deadline: Deadline, console: "Console") -> list[str]:
     """Write the manifests, and return lines for the log."""
     notes: list[str] = []
-    limits = Limits.from_environment(environ)
-    inputs = read_inputs(_PROJECT, limits, environ)
+    operator = OperatorSettings.from_environment(environ)
+    inputs = read_inputs(_PROJECT, operator.limits, environ)
     try:
-        lock = read_fresh_lock(inputs, limits)
+        lock = read_fresh_lock(inputs, operator.limits)
     except Differs as stale:
         # Imported late: a folder with a fresh lock needs no policy.
         from render.argocd.policies import answer_without_lock
 
-        lock, notes = answer_without_lock(policy, stale, _PROJECT, environ, deadline)
+        lock, notes = answer_without_lock(policy, stale, _PROJECT, operator, deadline)
     wanted = apply_parameters(inputs, read_parameters(environ))
-    console.result(format_yaml(render_lock(lock, wanted, limits, environ)))
+    console.result(format_yaml(render_lock(lock, wanted, operator.limits, environ)))
     return notes
 
 
 def _settings_if_readable(environ: Mapping[str, str]) -> Settings:
     # `generate` reports what is wrong with a folder.
     try:
-        return read_settings(_PROJECT, Limits.from_environment(environ))
+        return read_settings(_PROJECT, OperatorSettings.from_environment(environ).limits)
     except RenderError:
         return Settings()

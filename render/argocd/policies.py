@@ -1,11 +1,11 @@
-"""What the plugin does when the committed lock is missing or out of date: the operator's choice."""
+"""The lock policies: what the plugin does if the committed lock is missing or out of date."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 
+from render.app.operator_settings import OperatorSettings
 from render.app.reporter import SilentReporter
-from render.app.resolving import Resolver
+from render.app.resolver import Resolver
 from render.deadline import Deadline
 from render.errors import Differs, RenderError, Unsatisfiable
 from render.limits import LimitExceeded
@@ -14,10 +14,10 @@ from render.texts import redact, visible
 
 
 class NotLocked(Differs):
-    """A commit whose lock does not answer what the same commit asks for."""
+    """The lock of a commit is missing or does not answer the inputs of the same commit."""
 
     def __init__(self, stale: Differs, path: str, reason: str = "") -> None:
-        # Somebody will paste it.
+        # Quoted, so that the command works when pasted.
         folder = f" {quote(path)}" if path not in ("", ".") else ""
         super().__init__(
             stale.what,
@@ -44,29 +44,29 @@ class Notes(SilentReporter):
 
 
 def answer_without_lock(
-    policy: str, stale: Differs, folder: Path, environ: Mapping[str, str], deadline: Deadline
+    policy: str, stale: Differs, folder: Path, operator: OperatorSettings, deadline: Deadline
 ) -> tuple[Lock, list[str]]:
     """Return a lock that was resolved just now, with lines for the log; or raise."""
-    path = environ.get("ARGOCD_APP_SOURCE_PATH", "")
+    path = operator.environ.get("ARGOCD_APP_SOURCE_PATH", "")
     if policy == "resolve":
         notes = Notes()
-        resolver = Resolver(environ, notes, deadline=deadline, in_memory=True)
+        resolver = Resolver(operator, notes, deadline=deadline, in_memory=True)
         return resolver.resolve(folder).as_written(resolver.limits), notes.lines
     if policy == "commit":
-        raise NotLocked(stale, path, _commit(environ, deadline))
+        raise NotLocked(stale, path, _commit(operator, deadline))
     raise NotLocked(stale, path)
 
 
-def _commit(environ: Mapping[str, str], deadline: Deadline) -> str:
-    """Return why no lock could be committed; one that was, and one that nobody can make, are told by their errors."""
-    # Git is for operators who want it.
+def _commit(operator: OperatorSettings, deadline: Deadline) -> str:
+    """Commit the lock and raise that it was; return the reason if it cannot be committed."""
+    # Imported late: the other policies need no git.
     from render.argocd.commit_policy import LockCommitted, ReadAsStale, commit_lock
 
     try:
-        commit_lock(environ, deadline)
+        commit_lock(operator, deadline)
     except (LockCommitted, ReadAsStale, Unsatisfiable):
         raise
     except RenderError as error:
-        # Whoever meets a bound needs to know which setting raises it.
+        # An exceeded limit has to name the setting that raises it.
         advice = error.next if isinstance(error, LimitExceeded) else []
         return "; ".join([error.what, *error.why, *advice])

@@ -1,4 +1,4 @@
-"""Taking turns: of all calls in one sidecar, one at a time pushes to a branch, so that they do not race each other."""
+"""A queue for pushing: of all plugin calls in one sidecar, one at a time pushes to a branch."""
 
 import errno
 import hashlib
@@ -9,23 +9,23 @@ from contextlib import contextmanager
 
 from render.deadline import Deadline
 
-# How long anybody waits for the others; a push that races is slower than one that does not, and just as good.
-_PATIENCE = 20.0
+# After so many seconds a call pushes without its turn: slower if it races, and just as correct.
+_LONGEST_WAIT = 20.0
 _PAUSE = 0.05
 
 
-def patience(deadline: Deadline) -> float:
-    """Return how long to wait for the others; of the time that is left, half is for the push."""
-    return min(_PATIENCE, deadline.remaining() / 2)
+def queue_seconds(deadline: Deadline) -> float:
+    """Return how long to wait for a turn; half of the remaining time is kept for the push."""
+    return min(_LONGEST_WAIT, deadline.remaining() / 2)
 
 
 @contextmanager
-def own_turn(place: str, patience: float) -> Iterator[None]:
-    """Have a place to oneself, or go ahead without when patience is over."""
-    # A name without a file: whatever becomes of the one who has it, nothing is left behind.
-    name = "\0xplock-" + hashlib.sha256(place.encode()).hexdigest()
+def exclusive(key: str, timeout: float) -> Iterator[None]:
+    """Hold a key that one process at a time can hold; go ahead without it after the timeout."""
+    # An abstract socket has no file, so that a killed process leaves nothing behind.
+    name = "\0xplock-" + hashlib.sha256(key.encode()).hexdigest()
     with socket.socket(socket.AF_UNIX) as turn:
-        end = time.monotonic() + patience
+        end = time.monotonic() + timeout
         while not _take(turn, name) and time.monotonic() < end:
             time.sleep(_PAUSE)
         yield
@@ -35,6 +35,6 @@ def _take(turn: socket.socket, name: str) -> bool:
     try:
         turn.bind(name)
     except OSError as error:
-        # Where there are no such names, there are no turns.
+        # A system without abstract sockets has no queue.
         return error.errno != errno.EADDRINUSE
     return True

@@ -1,4 +1,4 @@
-"""What Argo CD asks the plugin about, and whether the operator lets a lock be committed there."""
+"""The Application that Argo CD renders, and whether the operator allows to commit its lock."""
 
 import posixpath
 import re
@@ -18,12 +18,12 @@ from render.texts import hides_something
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _HEADS = "refs/heads/"
 _DEFAULT_BRANCH = ("", "HEAD")
-# Other names of a place: an encoded slash, dots, or nothing between two slashes. Git or its server follows them.
+# Spellings that git or its server resolve to another path: an encoded slash, dots, two slashes in a row.
 _DETOUR = re.compile(r"[%\\]|/\.{0,2}(?:/|$)|:\.\.?(?:/|$)")
 
 
 class Declined(Differs):
-    """A lock that is not committed from here; the reason is a line for people."""
+    """The lock is not committed; the text says why, in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class Request:
 
     url: str
     commit: str
-    # Nothing stands for the branch that the repository itself prefers.
+    # Empty: the default branch of the repository.
     branch: str
-    # The folder's path from the root: nothing, or with a slash at its end.
+    # The folder's path from the root: empty, or with a slash at its end.
     prefix: str
 
     @property
@@ -44,7 +44,7 @@ class Request:
 
 
 def read_request(environ: Mapping[str, str]) -> Request:
-    """Read what Argo CD says about the source; a commit on a branch has to be meant."""
+    """Read the source of the Application from Argo CD's variables; raise unless it is a commit on a branch."""
     commit = environ.get("ARGOCD_APP_REVISION", "")
     if not _COMMIT.fullmatch(commit):
         raise Declined(f"no lock is committed for revision {commit!r}, which is not a commit")
@@ -58,7 +58,7 @@ def read_request(environ: Mapping[str, str]) -> Request:
 
 
 def require_listed(environ: Mapping[str, str], url: str, branch: str | None = None) -> None:
-    """Refuse a repository, or a branch of it, that the operator did not list."""
+    """Raise for a repository, or a branch of it, that the operator did not list."""
     listed = [pattern.strip().partition("#") for pattern in environ.get("XPLOCK_COMMIT_TO", "").split(",")]
     for url_pattern, _, branch_pattern in listed:
         if _matches(url_pattern, url) and (_matches(branch_pattern, branch) if branch else branch_pattern):
@@ -69,7 +69,7 @@ def require_listed(environ: Mapping[str, str], url: str, branch: str | None = No
 
 
 def read_token(environ: Mapping[str, str], url: str, limits: Limits) -> Token | None:
-    """Return the operator's token; where it is not for, git's own configuration lets us in."""
+    """Return the operator's token if it is for this URL; without one, git uses its own configuration."""
     try:
         return read_git_token(environ, [url], limits)
     except InvalidTokenFile as error:
@@ -77,17 +77,17 @@ def read_token(environ: Mapping[str, str], url: str, limits: Limits) -> Token | 
 
 
 def read_authorities(environ: Mapping[str, str], limits: Limits) -> bytes | None:
-    """Return the operator's certificate authorities; nothing, where git's own are all that is trusted."""
+    """Return the operator's certificate authorities; None if git trusts only its own."""
     try:
         data = read_git_authorities(environ, limits)
     except InvalidAuthoritiesFile as error:
         raise Declined(error.what) from None
-    # Besides those in SSL_CERT_FILE, of which git has to be told; Python looks there by itself.
+    # Python reads SSL_CERT_FILE by itself; git has to be given its authorities.
     return b"" if data is None and environ.get("SSL_CERT_FILE") else data
 
 
 def _parse_branch(target: str) -> str:
-    """Return a branch's name; what Argo CD takes for a commit or a range is none, even if a branch is named so."""
+    """Return the name of a branch; raise for a text that Argo CD takes for a commit or a range."""
     if not _COMMIT.fullmatch(target) and not _is_range(target):
         try:
             return check_branch(target.removeprefix(_HEADS))
@@ -112,7 +112,7 @@ def _parse_prefix(path: str) -> str:
 
 
 def _matches(pattern: str, text: str) -> bool:
-    """Tell whether a text is meant; a star stands for anything between two slashes that leads nowhere else."""
+    """Return whether a pattern matches a text; a star matches within one path segment."""
     if _DETOUR.search(text.partition("://")[2] or text):
         return pattern == text
     parts = map(re.escape, pattern.split("*"))

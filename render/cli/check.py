@@ -1,4 +1,4 @@
-"""xplock check: what is wrong with folders and their locks, without asking anybody."""
+"""xplock check: what is wrong with folders and their locks, offline."""
 
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from render.checks.formats import (
     format_findings,
     sarif_document,
 )
+from render.cli.operator_options import operator_settings
 from render.cli.options import folders_argument, output_option
 from render.cli.output import Output
 
@@ -26,14 +27,14 @@ from render.cli.output import Output
 @output_option("text", "json", "sarif", "github")
 @click.pass_context
 def check(context: click.Context, folders: tuple[Path, ...], same_cluster: bool, form: str) -> None:
-    """Check each DIR and its lock, and what folders of one cluster have to do with each other.
+    """Check each DIR and its lock, and the folders of one cluster against each other.
 
     Neither network nor git is used. Folders are of one cluster if they are connected by `uses`. The exit code is that
-    of the gravest finding: 2 what cannot be read, 3 what is missing or out of date, 4 what cannot be together. Every
-    finding names its rule, which `xplock explain RULE` explains. -o sarif is for code scanning, -o github annotates
-    the lines of a pull request from a workflow; both name files from the current folder.
+    of the gravest finding: 2 invalid, 3 missing or out of date, 4 contradicting each other. Every finding names its
+    rule, which `xplock explain RULE` explains. -o sarif is for code scanning, -o github annotates the lines of a pull
+    request from a workflow; both name files from the current folder.
     """
-    result = check_folders(folders, same_cluster=same_cluster)
+    result = check_folders(folders, operator_settings(), same_cluster=same_cluster)
     _write(result, context.obj, form)
     context.exit(result.exit_code)
 

@@ -1,18 +1,16 @@
 """xplock commit: the lock, and nothing else, to a branch."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from render.app.commit import open_committer
 from render.app.commit_options import CommitOptions
-from render.app.committing import open_committer
-from render.cli.commit_options import commit_options
-from render.cli.locked import read_whole_lock
-from render.cli.operator_options import CA_BUNDLE, DEADLINE, GIT_TOKEN, OperatedCommand
-from render.cli.options import folders_argument, output_option
+from render.app.locks import read_whole_lock
+from render.cli.operator_options import CA_BUNDLE, DEADLINE, GIT_TOKEN, OperatedCommand, operator_settings
+from render.cli.options import commit_options, folders_argument, output_option
 from render.cli.output import Output
 from render.limits import Limits
 from render.lock.file import read_lock_bytes
@@ -37,10 +35,11 @@ def commit(output: Output, /, folders: tuple[Path, ...], dry_run: bool, form: st
     others win is tried again on top of theirs, unless they changed the lock or what it was made from; one that fails
     has changed nothing here either.
     """
-    limits = Limits.from_environment(os.environ)
+    operator = operator_settings()
     options = CommitOptions(**how)
-    with open_committer(output, options, folders, limits) as committer:
-        made = committer.commit({folder: _read(folder, limits) for folder in folders}, dry_run=dry_run)
+    with open_committer(output, options, folders, operator) as committer:
+        locks = {folder: _read(folder, operator.limits) for folder in folders}
+        made = committer.commit(locks, dry_run=dry_run)
     if form == "json":
         output.result_json([committed_document(one) for one in made])
     else:
@@ -61,6 +60,6 @@ def write_committed(
 
 
 def _read(folder: Path, limits: Limits) -> bytes:
-    # What contradicts itself is nothing to commit.
-    read_whole_lock(folder)
+    # A lock that contradicts itself must not be committed.
+    read_whole_lock(folder, limits)
     return read_lock_bytes(folder, limits) or b""

@@ -3,8 +3,8 @@
 import click
 from click.shell_completion import get_completion_class
 
+from render.cli.main import COMPLETE_VARIABLE
 from render.cli.output import Output
-from render.cli.root import COMPLETE_VARIABLE
 
 
 @click.command(epilog='Example: eval "$(xplock completion bash)"')

@@ -15,10 +15,10 @@ from render.errors import InvalidInput
 
 
 class UnknownRule(InvalidInput):
-    """A rule that does not exist, and one of a similar name that does."""
+    """A rule does not exist; the error suggests one of a similar name."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
-        # Only a mistake pays for it.
+        # Imported late: only a mistyped name needs it.
         from difflib import get_close_matches
 
         near = get_close_matches(name, list(known), n=1)

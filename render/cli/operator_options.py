@@ -1,11 +1,12 @@
-"""The operator's settings as options: each counts instead of its variable, for one call of a command that uses it."""
+"""The operator's settings as options: each replaces its variable for one call."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
+
+from render.app.operator_settings import OperatorSettings
 
 Check = Callable[[Mapping[str, str], str], object]
 
@@ -13,7 +14,7 @@ _GIVEN = f"{__name__}.given"
 
 
 class Setting(click.Option):
-    """An option that stands for a variable; what is wrong with its text is told under the option's own name."""
+    """An option that replaces a variable; errors about its text name the option."""
 
     def __init__(self, flag: str, variable: str, help: str, check: Check | None = None, **more: Any) -> None:
         super().__init__([flag], help=f"{help} [{variable}]", expose_value=False, callback=_remember, **more)
@@ -21,26 +22,21 @@ class Setting(click.Option):
         self.check = check
 
     def text(self, value: Any) -> str:
-        """Return what the variable would hold."""
+        """Return the text that the variable would have."""
         if self.multiple:
             return ",".join(value)
         return "" if self.is_flag else str(value)
 
 
 class OperatedCommand(click.Command):
-    """A command with settings of the operator's, which its help lists apart from what people choose every day."""
+    """A command with operator's settings, which its help lists apart from the everyday options."""
 
     def __init__(self, *args: Any, settings: Sequence[Setting], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params.extend(settings)
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command with what was given in the place of variables."""
-        with _environment(given_settings(ctx)):
-            return super().invoke(ctx)
-
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the settings under a heading of their own, with their variables."""
+        """List the operator's settings below a heading of their own."""
         options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
         usual = [option for option in options if not isinstance(option, Setting)]
         settings = [option for option in options if isinstance(option, Setting)]
@@ -50,40 +46,30 @@ class OperatedCommand(click.Command):
 
 
 def given_settings(context: click.Context) -> dict[str, str]:
-    """Return the variables that options were given for, and their texts."""
+    """Return the variables that options replace, with their texts."""
     given: dict[str, str] = context.meta.setdefault(_GIVEN, {})
     return given
 
 
+def operator_settings() -> OperatorSettings:
+    """Return the operator's settings for the current command: the environment, and options given instead."""
+    return OperatorSettings.from_environment({**os.environ, **given_settings(click.get_current_context())})
+
+
 def _remember(context: click.Context, option: click.Parameter, value: Any) -> None:
-    # Not given: no text, nothing repeated, no flag. A text may be empty.
+    # These mean that the option was not given; an empty text was.
     if not isinstance(option, Setting) or value in (None, (), False):
         return
     flag, text, given = option.opts[0], option.text(value), given_settings(context)
     if option.variable in given:
-        # No other two stand for one variable.
+        # No other two options replace one variable.
         raise click.UsageError("--cache-dir and --no-cache contradict each other", context)
     if option.check:
         option.check({flag: text}, flag)
     given[option.variable] = text
 
 
-@contextmanager
-def _environment(given: Mapping[str, str]) -> Iterator[None]:
-    """Put variables into the environment, which everything reads settings from, and take them out again."""
-    before = {name: os.environ.get(name) for name in given}
-    os.environ.update(given)
-    try:
-        yield
-    finally:
-        for name, text in before.items():
-            if text is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = text
-
-
-# Only who gives an option pays for what reads it.
+# Imported late below: only a command that is given such an option needs them.
 
 
 def _check_hosts(environ: Mapping[str, str], name: str) -> None:

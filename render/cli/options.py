@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Arguments and options that several commands share."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +48,7 @@ layout_option = click.option(
 
 
 offline_option = click.option(
-    "--offline", is_flag=True, help="Ask no registry; what is locked, cached or in a layout has to do."
+    "--offline", is_flag=True, help="Ask no registry; use what is locked, cached or in a layout."
 )
 
 
@@ -59,3 +59,29 @@ folders_argument = click.argument(
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     callback=lambda _context, _option, folders: folders or (Path(),),
 )
+
+folder_argument = click.argument(
+    "folder",
+    metavar="[DIR]",
+    default=Path(),
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+)
+
+
+_COMMIT_OPTIONS = (
+    click.option("--branch", metavar="NAME", help="Commit to this branch, a new one if needed, and print the text of a pull request."),
+    click.option("--from", "start", metavar="REV", help="Where a new branch starts, instead of HEAD."),
+    click.option("--push", is_flag=True, help="Push the branch; never by force."),
+    click.option("--remote", metavar="NAME", help="The remote to push to, instead of the branch's own."),
+    click.option("--author", metavar='"NAME <MAIL>"', help="The author, instead of the one git is configured with."),
+    click.option("-m", "--message", "subject", metavar="TEXT", help="The first line of the commit message."),
+    click.option("--sign", is_flag=True, help="Sign the commit, as git is configured to."),
+    click.option("--pre-push", is_flag=True, help="Run the hooks that git has for pushing; otherwise none is run."),
+)  # fmt: skip
+
+
+def commit_options(command: Decorated) -> Decorated:
+    """Add the options for committing, one for each field of CommitOptions."""
+    for option in reversed(_COMMIT_OPTIONS):
+        command = option(command)
+    return command

@@ -11,7 +11,7 @@ from render.lean import Any, TextIO, dataclass, field
 from render.texts import redact, visible
 
 _RED, _GREEN, _YELLOW, _PLAIN = "\x1b[1;31m", "\x1b[1;32m", "\x1b[1;33m", "\x1b[0m"
-# The words that lines of a report start with.
+# The first words of lines in a report.
 _CHANGES = {
     **dict.fromkeys(("Added", "Returned", "Attached"), _GREEN),
     **dict.fromkeys(("Updated", "Moved", "Leaving", "Detached", "Held", "Provided", "Waiting"), _YELLOW),
@@ -21,7 +21,7 @@ _CHANGES = {
 
 @dataclass(slots=True)
 class Output:
-    """What a command says, and how loudly."""
+    """Where a command writes; the reporter of jobs, and the console of the plugin."""
 
     verbosity: int = 0
     _warned: set[str] = field(default_factory=set)
@@ -30,68 +30,68 @@ class Output:
         """Write the result of the command."""
         with _written():
             sys.stdout.write(text)
-            # What is told afterwards on stderr comes after it, where both lead to one place.
+            # If stderr goes to the same place, later messages come after the result.
             sys.stdout.flush()
 
     def report(self, text: str) -> None:
-        """Write a result of which people look at the first words of its lines."""
+        """Write a report, with the first word of each line in colour."""
         words = "|".join(_CHANGES)
         self.result(re.sub(rf"^({words})\b", _coloured_change, text, flags=re.MULTILINE))
 
     def stand_out(self, text: str) -> str:
-        """Return a word of a result that tells what is wrong, so that people see it first."""
+        """Return a word in the colour of errors."""
         return _coloured(text, _RED, sys.stdout)
 
     def finish(self) -> None:
-        """Make sure that all of the result has been written."""
+        """Flush the result; raise if it cannot be written."""
         with _written():
             sys.stdout.flush()
 
     def result_json(self, document: Any) -> None:
         """Write the result for a program."""
-        # In ASCII, where nothing is invisible and no locale can change a byte.
-        # For those who ask for it.
+        # Imported late: few results are JSON.
         import json
 
+        # In ASCII, where nothing is invisible and no locale can change a byte.
         self.result(json.dumps(document, indent=2) + "\n")
 
     def say(self, text: str) -> None:
-        """Tell what happens, unless asked to be quiet."""
+        """Write what happens, unless quiet."""
         if self.verbosity >= 0:
             self._write(visible(redact(text)))
 
     def trace(self, text: str) -> None:
-        """Tell every detail, if asked to."""
+        """Write a detail, if verbose."""
         if self.verbosity > 0:
             self._write(visible(redact(text)))
 
     def warn(self, text: str) -> None:
-        """Tell once what is odd but does not stop us."""
+        """Write a warning, once."""
         if text not in self._warned:
             self._warned.add(text)
             self._write(f"{_coloured('warning:', _YELLOW)} {visible(redact(text))}")
 
     def usage(self, text: str) -> None:
-        """Tell how the command is called."""
+        """Write the usage of a command."""
         if text:
             self._write(text)
 
     def repeat(self, lines: Sequence[str]) -> None:
-        """Write what was said elsewhere, as it was written there."""
+        """Write lines as they are."""
         for line in lines:
             self._write(line)
 
     def error(self, error: RenderError) -> None:
-        """Tell why nothing came out."""
+        """Write an error."""
         self._write(f"{_coloured('error:', _RED)} {error}")
 
     @contextmanager
     def busy(self, text: str) -> Iterator[None]:
-        """Show on a terminal that something is going on."""
-        if not self._is_lively():
+        """Show on a terminal that something takes a while."""
+        if not self._shows_progress():
             yield
             return
-        # Only a terminal pays for it.
+        # Imported late: only terminals show progress.
         from rich.console import Console
 
         with Console(stderr=True, markup=False).status(visible(text)):
@@ -100,10 +100,10 @@ class Output:
     @contextmanager
     def progress(self, text: str) -> Iterator["Progress"]:
         """Show on a terminal how far something is."""
-        if not self._is_lively():
+        if not self._shows_progress():
             yield Progress()
             return
-        # Only a terminal pays for it.
+        # Imported late: only terminals show progress.
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as Bar
@@ -117,7 +117,7 @@ class Output:
         with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
             yield Progress(bar, bar.add_task(visible(text), total=0))
 
-    def _is_lively(self) -> bool:
+    def _shows_progress(self) -> bool:
         return self.verbosity == 0 and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
     def _write(self, text: str) -> None:
@@ -133,19 +133,19 @@ class Progress:
     _expected: int = 0
 
     def expect(self) -> None:
-        """One more thing is to be done."""
+        """Count one more item that is to be done."""
         if self.bar is not None:
             self._expected += 1
             self.bar.update(self.task, total=self._expected)
 
     def advance(self) -> None:
-        """One thing is done."""
+        """Count one item as done."""
         if self.bar is not None:
             self.bar.advance(self.task)
 
 
 def drop_stdout() -> None:
-    """Let go of what could not be written; at the end Python would try once more."""
+    """Discard what could not be written; Python would try again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""xplock plugin: what plugin.yaml calls, as far as people ask for help with it; the calls themselves need no click."""
+"""xplock plugin: help for people; the calls of plugin.yaml run without click."""
 
 import os
 
@@ -11,15 +11,15 @@ from render.cli.output import Output
 
 @click.group(epilog="Example: cd platform && xplock plugin generate --lock-policy frozen")
 def plugin() -> None:
-    """Argo CD's way in: render the folder that it stands in, from the lock that is committed there."""
+    """The Argo CD plugin: render the current folder from the lock that is committed there."""
 
 
 @plugin.command(epilog="Example: xplock plugin generate --lock-policy resolve")
 @click.option(
     "--lock-policy",
     type=click.Choice(POLICIES),
-    help="What to do if the lock is missing or out of date: refuse, resolve for this once and write nothing, or "
-    "commit a lock where the operator allows that. Without it, XPLOCK_LOCK_POLICY or frozen.",
+    help="What to do if the lock is missing or out of date: fail, resolve in memory and write nothing, or "
+    "commit a lock where the operator allows it. Without this option, XPLOCK_LOCK_POLICY or frozen.",
 )
 @click.pass_obj
 def generate(output: Output, lock_policy: str | None) -> None:
@@ -30,5 +30,5 @@ def generate(output: Output, lock_policy: str | None) -> None:
 @plugin.command(epilog="Example: xplock plugin parameters")
 @click.pass_obj
 def parameters(output: Output) -> None:
-    """Write what an Application may choose, in the form that Argo CD shows."""
+    """Write the parameters that an Application may set, in the form that Argo CD shows."""
     write_parameters(os.environ, output)

@@ -1,20 +1,27 @@
 """xplock render: manifests from the lock."""
 
-import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from render.app.operator_settings import OperatorSettings
 from render.app.render import render_folder
-from render.cli.locked import folder_argument
-from render.cli.operator_options import CACHE, REGISTRIES, OperatedCommand, given_settings
-from render.cli.options import layout_option, offline_option, output_option
+from render.cli.operator_options import (
+    CACHE,
+    REGISTRIES,
+    OperatedCommand,
+    given_settings,
+    operator_settings,
+)
+from render.cli.options import folder_argument, layout_option, offline_option, output_option
 from render.cli.output import Output
-from render.limits import Limits
 from render.manifests.out_folder import FolderReport, write_folder
 from render.manifests.text import format_json, format_yaml
 from render.texts import counted
+
+if TYPE_CHECKING:
+    from render.app.resolver import Resolver
 
 
 @click.command(
@@ -29,7 +36,7 @@ from render.texts import counted
     "target",
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    help="Write one file per object and a kustomization.yaml that lists them; -o json then tells which.",
+    help="Write one file per object and a kustomization.yaml that lists them; -o json then lists the files.",
 )
 @click.option(
     "--resolve", is_flag=True, help="Resolve as lock would, render that, and write no lock: a dry run."
@@ -56,31 +63,28 @@ def render(
         raise click.UsageError("--offline, --layout and the operator's settings need --resolve")
     if target is not None and target.resolve() == folder.resolve():
         raise click.BadParameter("it is the folder that is rendered", param_hint="'--out'")
-    limits = Limits.from_environment(os.environ)
+    operator = operator_settings()
     if resolve:
-        objects = _render_resolved(folder, output, layouts, offline=offline)
+        objects = _resolver(operator, output, layouts, offline=offline).render(folder)
     else:
-        objects = render_folder(folder, limits, os.environ)
+        objects = render_folder(folder, operator)
     if target is None:
         output.result(format_json(objects) if form == "json" else format_yaml(objects))
         return
-    report = write_folder(target, objects, limits)
+    report = write_folder(target, objects, operator.limits)
     if form == "json":
         output.result_json(_report_document(target, report))
     else:
         output.say(_format_report(target, report))
 
 
-def _render_resolved(
-    folder: Path, output: Output, layouts: list[tuple[str, Path]], *, offline: bool
-) -> list[dict[str, Any]]:
-    # Whoever has a lock pays for none of this.
-    from render.app.resolving import Resolver
-    from render.manifests.objects import render_lock
+def _resolver(
+    operator: OperatorSettings, output: Output, layouts: list[tuple[str, Path]], *, offline: bool
+) -> "Resolver":
+    # Imported late: rendering a lock needs no solver.
+    from render.app.resolver import Resolver
 
-    resolver = Resolver(os.environ, output, layouts, offline=offline, in_memory=True)
-    outcome = resolver.resolve(folder)
-    return render_lock(outcome.as_written(resolver.limits), outcome.inputs, resolver.limits, os.environ)
+    return Resolver(operator, output, layouts, offline=offline, in_memory=True)
 
 
 def _format_report(target: Path, report: FolderReport) -> str:

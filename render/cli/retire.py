@@ -1,6 +1,5 @@
-"""xplock retire: let go of packages that are leaving."""
+"""xplock retire: the two steps of retiring packages that are leaving."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -8,10 +7,10 @@ from typing import BinaryIO
 import click
 
 from render.app.retire import retire_in_folders
+from render.cli.operator_options import operator_settings
 from render.cli.options import output_option
 from render.cli.output import Output
 from render.lifecycle.retire import Retirement
-from render.limits import Limits
 from render.views.retirement import format_retirements, retirement_document, retirement_hints
 
 
@@ -27,22 +26,22 @@ from render.views.retirement import format_retirements, retirement_document, ret
     multiple=True,
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A project folder whose lock is meant, instead of the current one. May be repeated: packages of one that "
-    "need something of another count.",
+    help="A project folder, instead of the current one. May be repeated: packages of one folder that need a "
+    "package of another count.",
 )
 @click.option("--synced", is_flag=True, help="Every cluster has synced the first step.")
 @click.option(
     "--live",
     metavar="FILE",
     type=click.File("rb"),
-    help="Objects of the cluster, as kubectl prints them, that show it; - for stdin.",
+    help="Objects of the cluster, as kubectl prints them, that prove it; - for stdin.",
 )
 @click.option(
     "--delete-objects",
     is_flag=True,
-    help="Agree that what a replaced package installed, and none of its successors brings, is deleted with it.",
+    help="Accept that objects of a replaced package that none of its successors brings are deleted with it.",
 )
-@click.option("--dry-run", is_flag=True, help="Write nothing; tell what would change.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; print what would change.")
 @output_option("text", "json")
 @click.pass_obj
 def retire(
@@ -55,13 +54,13 @@ def retire(
     dry_run: bool,
     form: str,
 ) -> None:
-    """Let go of packages that are leaving: that nobody asks for any more, or that others have replaced.
+    """Retire packages that are leaving: nothing requires them any more, or others have replaced them.
 
     The first run takes the guard off, so that a cluster may delete them. The second one drops them from the lock,
-    when every cluster has synced the first: say so with --synced, or show it with --live. What another of them
-    needs waits for one more sync. Only the lock changes, and no registry is asked.
+    once every cluster has synced the first: confirm that with --synced, or prove it with --live. A package that
+    another of them needs waits for one more sync. Only the lock changes, and no registry is asked.
     """
-    limits = Limits.from_environment(os.environ)
+    limits = operator_settings().limits
     # One byte above the limit is enough to know that there is too much.
     objects = live.read(limits.lock_bytes + 1) if live else None
     made = retire_in_folders(
@@ -73,10 +72,10 @@ def retire(
         delete_objects=delete_objects,
         dry_run=dry_run,
     )
-    _tell(made, output, form)
+    _write(made, output, form)
 
 
-def _tell(made: Sequence[Retirement], output: Output, form: str) -> None:
+def _write(made: Sequence[Retirement], output: Output, form: str) -> None:
     if form == "json":
         output.result_json([retirement_document(one) for one in made])
         return

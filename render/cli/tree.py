@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
-from render.cli.locked import folder_argument, read_whole_lock
-from render.cli.options import output_option
+from render.app.locks import read_whole_lock
+from render.cli.operator_options import operator_settings
+from render.cli.options import folder_argument, output_option
 from render.cli.output import Output
 from render.lifecycle.preferences import find_source
 from render.views.tree import TreeView, format_tree, tree_document
@@ -42,10 +43,10 @@ def tree(
     """Show what is locked in DIR as a tree: what you ask for, and below it what that needs.
 
     A package marked (*) is written out further up. "shared" means that several packages need it, "orphaned" that
-    nobody asks for it any more, "detached" that Crossplane does not check its dependencies; `xplock why` tells more.
-    What others have replaced and is switched off comes last.
+    nothing requires it any more, "detached" that Crossplane does not check its dependencies; `xplock why` shows more.
+    Deactivated packages come last.
     """
-    lock = read_whole_lock(folder)
+    lock = read_whole_lock(folder, operator_settings().limits)
     view = TreeView(
         inverted=inverted is not None,
         start=find_source(inverted, lock, provided=True) if inverted else None,

@@ -5,8 +5,9 @@ from typing import Any
 
 import click
 
-from render.cli.locked import folder_argument, read_whole_lock
-from render.cli.options import output_option
+from render.app.locks import read_whole_lock
+from render.cli.operator_options import operator_settings
+from render.cli.options import folder_argument, output_option
 from render.cli.output import Output
 from render.lifecycle.preferences import find_known
 from render.lock.model import Lock
@@ -23,12 +24,12 @@ from render.views.why import explain, explanation_document, format_explanation
 def why(output: Output, source: str, folder: Path, form: str) -> None:
     """Show who needs SRC in the lock of DIR, every path to it from what you ask for, and what it has replaced.
 
-    Of what others have taken the place of, show these; of what is leaving, what holds it.
+    For a replaced package, show its successors; for one that is leaving, what still needs it.
 
-    The last components of SRC will do, as long as only one package ends with them. Of many paths the shortest
+    The last components of SRC are enough if only one package ends with them. Of many paths the shortest
     are shown, and the others counted.
     """
-    lock = read_whole_lock(folder)
+    lock = read_whole_lock(folder, operator_settings().limits)
     known = find_known(source, lock)
     if form == "json":
         output.result_json(_document(lock, known))

@@ -5,8 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import yaml
-
 from render.errors import InvalidInput, RenderError
 from render.limits import LimitExceeded, Limits
 from render.packages import Metadata, PackagedObject, is_meta
@@ -19,7 +17,7 @@ from render.xpkg.image import BASE_LAYER, EXAMPLES_LAYER, PACKAGE_FILE
 from render.xpkg.metadata import InvalidMetadata, parse_metadata
 from render.xpkg.packing import PackedImage, pack_image
 from render.yaml.documents import InvalidDocument, decode_utf8
-from render.yaml.libyaml import parse_events
+from render.yaml.libyaml import check_single_document
 
 _EXAMPLES_FILE = ".up/examples.yaml"
 
@@ -92,7 +90,7 @@ class _Collected:
         place = f"{shown}: line {document.line}"
         try:
             found = identify(document.data, self.limits)
-            _check_yaml(document)
+            check_single_document(document.text())
         except InvalidDocument as error:
             self.problems.append(f"{shown}: line {document.line + error.line - 1}: {error.problem}")
             return
@@ -183,16 +181,3 @@ def _read(folder: Path, path: Path, limits: Limits) -> bytes:
     if data is None:
         raise LimitExceeded(f"{path.relative_to(folder)} is too large", "package_bytes", limits)
     return data.replace(b"\r\n", b"\n").removesuffix(b"\n")
-
-
-def _check_yaml(document: Document) -> None:
-    """Read a document to its end: it has to be YAML, and only one document."""
-    started, anchors = 0, set[str]()
-    for event in parse_events(document.text()):
-        line = event.start_mark.line + 1
-        started += isinstance(event, yaml.DocumentStartEvent)
-        if started > 1:
-            raise InvalidDocument("a second document starts here without ---", line)
-        if isinstance(event, yaml.AliasEvent) and event.anchor not in anchors:
-            raise InvalidDocument(f"alias *{event.anchor} has no value yet", line)
-        anchors.add(getattr(event, "anchor", None) or "")

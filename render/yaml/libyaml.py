@@ -43,6 +43,19 @@ def parse_events(text: str) -> Iterator[Any]:
         raise InvalidDocument(f"this is not YAML: {error}", 1) from None
 
 
+def check_single_document(text: str) -> None:
+    """Parse a text to its end, and raise unless it is YAML with one document."""
+    started, anchors = 0, set[str]()
+    for event in parse_events(text):
+        line = event.start_mark.line + 1
+        started += isinstance(event, yaml.DocumentStartEvent)
+        if started > 1:
+            raise InvalidDocument("a second document starts here without ---", line)
+        if isinstance(event, yaml.AliasEvent) and event.anchor not in anchors:
+            raise InvalidDocument(f"alias *{event.anchor} has no value yet", line)
+        anchors.add(getattr(event, "anchor", None) or "")
+
+
 def find_lines(text: str, places: Collection[Place]) -> dict[Place, int]:
     """Return the lines of some values of a text."""
     found = {}

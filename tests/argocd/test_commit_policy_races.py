@@ -12,6 +12,7 @@ from rig.git.repositories import check_integrity, clone, git, git_in_between, pa
 
 import render
 from render import __version__
+from render.app.operator_settings import OperatorSettings
 from render.argocd.commit_policy import commit_lock
 from render.deadline import Deadline, DeadlineExceeded
 from render.system.files import LOCK_FILE
@@ -91,7 +92,7 @@ def test_a_race_that_is_always_lost_ends_with_the_deadline(
     deadline = Deadline(45, now=lambda: 1_000.0 if rival_commits(fleet) >= 2 else 0.0)
 
     with pytest.raises(DeadlineExceeded, match="out of time after 45 seconds, waiting for git\n"):
-        commit_lock(variables, deadline)
+        commit_lock(OperatorSettings.from_environment(variables), deadline)
 
     assert rival_commits(fleet) == 2
     subjects = git(fleet.server, "log", "--format=%s", "main").splitlines()

@@ -1,6 +1,7 @@
 """The lock policies of the plugin: what it does without a lock that is up to date, with real repositories."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from rig.git.repositories import clone, git, git_in_between, paths_in, save, tex
 from rig.registry.http_server import RecordingServer, answer
 
 from render import __version__
+from render.app.operator_settings import OperatorSettings
 from render.argocd.commit_policy import commit_lock
+from render.argocd.request import Declined
 from render.cli.run import run
 from render.deadline import Deadline, DeadlineExceeded
 from render.git.trailers import parse_trailers
@@ -540,6 +543,29 @@ def test_git_and_the_registries_have_one_deadline_and_the_callers_settings(
         deadline = Deadline(45, now=lambda: 1_000.0 if server.requests else 0.0)
 
         with pytest.raises(DeadlineExceeded, match=f"after 45 seconds, waiting for {server.host}: "):
-            commit_lock(fleet.variables(XPLOCK_PLAIN_HTTP=server.host), deadline)
+            variables = fleet.variables(XPLOCK_PLAIN_HTTP=server.host)
+            commit_lock(OperatorSettings.from_environment(variables), deadline)
 
     assert len(server.requests) == 1
+
+
+def test_committing_a_lock_never_changes_the_current_folder(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, value in fleet.environ.items():
+        monkeypatch.setenv(name, value)
+    (fleet.folder / "xplock.yaml").write_text("roots: broken\n")
+    fleet.push()
+    monkeypatch.chdir(tmp_path)
+    entered: list[object] = []
+    monkeypatch.setattr(os, "chdir", entered.append)
+
+    with pytest.raises(Declined) as declined:
+        commit_lock(OperatorSettings.from_environment(fleet.variables()), Deadline(45))
+
+    assert entered == []
+    # The folder is checked out below another path every time, and none of them is shown.
+    assert declined.value.what == (
+        "the folder cannot be read at the tip of branch main: the files in . have one problem; "
+        "xplock.yaml: roots: expected a list, found text"
+    )

@@ -146,7 +146,9 @@ def test_manifests_that_nobody_reads_are_no_success(
 
     os.close(writing)
     assert done.returncode == code
-    assert done.stderr.startswith("error: nobody reads the result to its end\n" if code else "")
+    assert done.stderr.startswith(
+        "error: stdout was closed before all manifests were written\n" if code else ""
+    )
     assert "Traceback" not in done.stderr
 
 

@@ -1,4 +1,4 @@
-"""Turns: one at a time in a place, without waiting for ever and without leaving anything behind."""
+"""A key is held by one process at a time, not waited for without end, and leaves nothing behind."""
 
 import subprocess
 import sys
@@ -7,25 +7,25 @@ from threading import Event
 
 import pytest
 
-from render.argocd.push_queue import own_turn, patience
+from render.argocd.push_queue import exclusive, queue_seconds
 from render.deadline import Deadline
 
 SECONDS = 60.0
 SHOP, OTHER = "file:///shop.git#main", "file:///shop.git#other"
 
 
-def test_whoever_comes_second_waits_for_the_first() -> None:
+def test_the_second_call_waits_for_the_first() -> None:
     entered, order = Event(), []
 
     def come_second() -> None:
-        with own_turn(SHOP, SECONDS):
+        with exclusive(SHOP, SECONDS):
             order.append("second")
             entered.set()
 
     with ThreadPoolExecutor(1) as pool:
-        with own_turn(SHOP, SECONDS):
+        with exclusive(SHOP, SECONDS):
             pool.submit(come_second)
-            # Long enough for somebody who does not wait.
+            # Long enough for a call that does not wait.
             entered.wait(0.5)
             order.append("first")
         entered.wait(SECONDS)
@@ -33,13 +33,13 @@ def test_whoever_comes_second_waits_for_the_first() -> None:
     assert order == ["first", "second"]
 
 
-def test_nobody_waits_for_a_turn_in_another_place_or_longer_than_patience_lasts() -> None:
+def test_another_key_or_an_expired_timeout_does_not_wait() -> None:
     passed = []
 
-    with own_turn(SHOP, SECONDS):
-        with own_turn(OTHER, SECONDS):
+    with exclusive(SHOP, SECONDS):
+        with exclusive(OTHER, SECONDS):
             passed.append(OTHER)
-        with own_turn(SHOP, 0.0):
+        with exclusive(SHOP, 0.0):
             passed.append(SHOP)
 
     assert passed == [OTHER, SHOP]
@@ -47,8 +47,8 @@ def test_nobody_waits_for_a_turn_in_another_place_or_longer_than_patience_lasts(
 
 def test_the_turn_of_a_process_that_was_killed_is_over() -> None:
     code = (
-        "import sys, time\nfrom render.argocd.push_queue import own_turn\n"
-        f"with own_turn({SHOP!r}, 0.0):\n    print('mine', flush=True)\n    time.sleep(600)\n"
+        "import sys, time\nfrom render.argocd.push_queue import exclusive\n"
+        f"with exclusive({SHOP!r}, 0.0):\n    print('mine', flush=True)\n    time.sleep(600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -57,7 +57,7 @@ def test_the_turn_of_a_process_that_was_killed_is_over() -> None:
     taken = Event()
 
     def take() -> None:
-        with own_turn(SHOP, 10 * SECONDS):
+        with exclusive(SHOP, 10 * SECONDS):
             taken.set()
 
     with ThreadPoolExecutor(1) as pool:
@@ -67,5 +67,5 @@ def test_the_turn_of_a_process_that_was_killed_is_over() -> None:
 
 
 @pytest.mark.parametrize(("left", "seconds"), [(1_000.0, 20.0), (40.0, 20.0), (10.0, 5.0), (0.0, 0.0)])
-def test_nobody_waits_for_so_long_that_no_time_is_left_to_push(left: float, seconds: float) -> None:
-    assert patience(Deadline(left, now=lambda: 0.0)) == seconds
+def test_the_wait_leaves_time_to_push(left: float, seconds: float) -> None:
+    assert queue_seconds(Deadline(left, now=lambda: 0.0)) == seconds

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from render.cli.root import xplock as root
+from render.cli.main import xplock as root
 
 SECONDS = 60
 

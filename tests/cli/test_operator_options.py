@@ -15,8 +15,8 @@ from rig.registry.http_server import Certificate, silence
 from rig.registry.in_memory import MiniRegistry
 from rig.registry.package_images import add_package
 
+from render.cli.main import xplock
 from render.cli.operator_options import Setting
-from render.cli.root import xplock
 from render.system.files import LOCK_FILE
 
 NOT_LISTED = {"XPLOCK_PLAIN_HTTP": "registry.example"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rig.builders.locks import deactivated, lock, lock_of, package, replaced, source, write_lock
 
-from render.cli.outdated import fetch_tags
+from render.app.upstream import fetch_tags
 from render.cli.run import run
 from render.errors import RenderError
 from render.limits import Limits

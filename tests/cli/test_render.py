@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rig.builders.projects import HOME, World, small_world, text_of
 
-from render.cli.invoke import invoke
+from render.cli.main import invoke
 from render.cli.output import Output
 from render.cli.run import run
 from render.limits import Limits

@@ -16,8 +16,8 @@ from rig.builders.packages import CONFIGURATION, PROVIDER, an_object, build_file
 from rig.registry.http_server import RecordingServer, answer, silence
 
 from render import __version__
+from render.cli.main import xplock as root
 from render.cli.package import package
-from render.cli.root import xplock as root
 from render.cli.run import run
 
 COMMANDS = [
@@ -204,7 +204,7 @@ def test_a_bug_of_ours_shows_its_traceback_and_has_its_own_code(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("render.cli.package_inspect.inspect_path", fail)
+    monkeypatch.setattr("render.app.package.inspect_path", fail)
 
     assert run(["package", "inspect", str(tmp_path)]) == 70
     shown = capsys.readouterr()
@@ -219,7 +219,7 @@ def test_the_traceback_of_a_bug_shows_no_secret_and_nothing_invisible(
     def fail(*_: object, **__: object) -> None:
         raise ValueError(" ".join(["no", "https://robin:secret@h/x", "\x1b[2J"]))
 
-    monkeypatch.setattr("render.cli.package_inspect.inspect_path", fail)
+    monkeypatch.setattr("render.app.package.inspect_path", fail)
 
     assert run(["package", "inspect", str(tmp_path)]) == 70
     shown = capsys.readouterr()

@@ -21,7 +21,7 @@ from rig.leaks import Watcher, watched
 from rig.registry.http_server import RecordingServer, make_certificate, redirect
 
 from render import __version__
-from render.cli.root import xplock
+from render.cli.main import xplock
 from render.cli.run import run
 from render.system.files import LOCK_FILE
 

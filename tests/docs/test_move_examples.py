@@ -16,6 +16,8 @@ from rig.cluster.crds import is_known, problems_of
 from rig.docs.examples import EXAMPLES, RENDERED
 from rig.docs.move_examples import STEPS, STORIES, Step, begin_step, read_steps, take_step
 
+from render.app.operator_settings import OperatorSettings
+from render.app.reporter import SilentReporter
 from render.app.world import open_world
 from render.cli.run import run
 from render.limits import Limits
@@ -45,7 +47,7 @@ def work(examples: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def catalog(examples: Path) -> Catalog:
     """The packages of the examples, as a cluster would find them."""
-    world = open_world(os.environ, warn=print, trace=print)
+    world = open_world(OperatorSettings.from_environment(os.environ), SilentReporter())
     return world.catalog([(host, examples / "registry") for host in HOSTS], (), offline=True)
 
 

@@ -29,8 +29,8 @@ from rig.docs.readme import (
 
 from render.argocd.commit_policy import LockCommitted
 from render.argocd.parameters import KNOWN
+from render.cli.main import xplock
 from render.cli.operator_options import CACHE, GIT_TOKEN, REGISTRIES
-from render.cli.root import xplock
 from render.inputs.settings import KEYS
 from render.limits import Limits, setting
 from render.system.alarm import OutOfTime

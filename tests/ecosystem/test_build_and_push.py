@@ -16,10 +16,10 @@ from rig.builders.ecosystem import (
     on_one_registry,
     read_ecosystem,
 )
+from rig.commands.world import open_quiet_world
 from rig.properties import in_ci
 from rig.registry.docker import RunningRegistry
 
-from render.app.world import open_world
 from render.limits import Limits
 from render.packages import Metadata, Package
 from render.references import PartialSource, Reference, parse_dependency_source
@@ -159,7 +159,7 @@ def test_what_is_pushed_to_a_real_registry_comes_back(
     pushed = [version for versions in sources.values() for version in versions]
     host = open_registry.host
     environ = {"XPLOCK_PLAIN_HTTP": host, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    outside = open_world(environ, warn=no_warning, trace=lambda _: None)
+    outside = open_quiet_world(environ)
     fill_registry(host, outside.pusher, {version.reference: built[version.reference] for version in pushed})
     images = outside.images()
     catalog = Catalog(images, NoFacts(), LIMITS)
@@ -177,7 +177,3 @@ def test_what_is_pushed_to_a_real_registry_comes_back(
     for versions in sources.values():
         tags = images.tags(on_one_registry(host, versions[0].reference.source))
         assert set(tags) == {version.tag for version in versions}
-
-
-def no_warning(text: str) -> None:
-    raise AssertionError(f"unexpected warning: {text}")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from rig.builders.packages import COMPOSITION, CONFIGURATION, CRD, PROVIDER, XRD, build, build_file
+from rig.commands.world import open_quiet_world
 from rig.registry.docker import RunningRegistry
 from rig.registry.http_server import (
     RecordingServer,
@@ -24,7 +25,7 @@ from rig.registry.http_server import (
 )
 
 from render.app.package import build_into_layout, inspect_reference
-from render.app.world import World, open_world
+from render.app.world import World
 from render.errors import RenderError
 from render.limits import Limits
 from render.references import Digest, Reference, Source, parse_reference
@@ -66,11 +67,7 @@ def log_in(folder: Path, host: str, user: str, password: str) -> None:
 
 
 def world(environ: Mapping[str, str]) -> World:
-    return open_world(environ, warn=no_warning, trace=lambda _: None)
-
-
-def no_warning(text: str) -> None:
-    raise AssertionError(f"unexpected warning: {text}")
+    return open_quiet_world(environ)
 
 
 def push(outside: World, planned: Publication, reference: Reference) -> None:

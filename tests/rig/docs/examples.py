@@ -6,6 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from render.app.operator_settings import OperatorSettings
 from render.app.package import build_into_layout
 from render.app.render import render_folder
 from render.cli.run import run
@@ -44,7 +45,7 @@ def write_expected() -> None:
             if run(["-q", "lock", str(copy / name)]):
                 sys.exit(1)
             shutil.copy(copy / name / LOCK_FILE, EXAMPLES / name / LOCK_FILE)
-            rendered = format_yaml(render_folder(copy / name, Limits(), os.environ))
+            rendered = format_yaml(render_folder(copy / name, OperatorSettings.from_environment(os.environ)))
             (EXAMPLES / name / RENDERED).parent.mkdir(exist_ok=True)
             (EXAMPLES / name / RENDERED).write_text(rendered, encoding="utf-8")
 

@@ -10,9 +10,9 @@ from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 
+from render.app.operator_settings import OperatorSettings
 from render.app.render import render_folder
 from render.cli.run import run
-from render.limits import Limits
 from render.manifests.text import format_yaml
 from render.system.files import LOCK_FILE
 from rig.docs.examples import EXAMPLES, RENDERED, copy_examples
@@ -102,7 +102,7 @@ def write_expected() -> None:
 
 def _write_project(made: Path, folder: Path) -> None:
     shutil.copy(made / LOCK_FILE, folder / LOCK_FILE)
-    rendered = format_yaml(render_folder(made, Limits(), os.environ))
+    rendered = format_yaml(render_folder(made, OperatorSettings.from_environment(os.environ)))
     (folder / RENDERED).parent.mkdir(exist_ok=True)
     (folder / RENDERED).write_text(rendered, encoding="utf-8")
 

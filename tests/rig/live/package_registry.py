@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from render.app.operator_settings import OperatorSettings
+from render.app.reporter import SilentReporter
 from render.app.world import open_world
 from render.limits import Limits
 from render.references import Digest, parse_reference
@@ -107,7 +109,7 @@ class PackageRegistry:
     def push(self, built: Built) -> None:
         """Push packages that are built already, from whatever hosts."""
         environ = {**self.environ, "HOME": str(self.folder), "XDG_CACHE_HOME": str(self.folder / "cache")}
-        world = open_world(environ, warn=lambda _: None, trace=lambda _: None)
+        world = open_world(OperatorSettings.from_environment(environ), SilentReporter())
         fill_registry(self.address, world.pusher, built)
 
     def image_config(self, host: str = HOST, *, team: str = "find") -> str:

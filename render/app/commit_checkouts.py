@@ -1,12 +1,12 @@
-"""Where folders are committed to: their repositories, and of each the branch and where that is pushed."""
+"""The repositories that folders are committed to, each with its branch and its remote."""
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from render.app.commit_options import CommitOptions
+from render.app.operator_settings import OperatorSettings
 from render.deadline import read_deadline
 from render.errors import InvalidInput
 from render.git.branches import (
@@ -30,17 +30,18 @@ from render.git.objects import require_identity
 from render.git.remotes import Remote, choose_remote, fetch_tip, read_urls
 from render.git.repository import FolderInRepository, Repository, locate_folder
 from render.git.revisions import find_commit
-from render.limits import Limits
 from render.system.scratch import scratch_folder
+
+_GiveAccess = Callable[[Repository, Remote], Repository]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """The folders of one repository, and the branch that they are committed to."""
+class Checkout:
+    """A repository, the folders of it that are committed, and the branch they are committed to."""
 
     repository: Repository
     git_folder: Path
-    # How every folder was written, and its path from the root.
+    # Every folder as it was given, and its path from the root.
     folders: Mapping[Path, str]
     branch: str
     # Whether the work tree is on it.
@@ -48,7 +49,7 @@ class Group:
     remote: Remote | None
 
     def find_target(self, options: CommitOptions, *, dry_run: bool) -> CommitTarget:
-        """Return the branch as it is now; what is on a server alone is asked for, but not by a dry run."""
+        """Return the branch as it is now; a branch that only the server has is fetched, unless it is a dry run."""
         at = find_branch(self.repository, self.branch)
         asks = at is None and not self.current and not dry_run
         there = fetch_tip(self.repository, self.remote) if self.remote and asks else None
@@ -64,14 +65,15 @@ class Group:
         return CommitTarget(self.branch, start, at, folder, self.remote, hooks=options.pre_push)
 
 
-def open_groups(
-    folders: Sequence[Path], options: CommitOptions, limits: Limits, resources: ExitStack
-) -> list[Group]:
+def open_checkouts(
+    folders: Sequence[Path], options: CommitOptions, operator: OperatorSettings, resources: ExitStack
+) -> list[Checkout]:
     """Find the repositories of folders, and raise for anything that would stop a commit there."""
-    deadline = read_deadline(os.environ, limits)
+    limits = operator.limits
+    deadline = read_deadline(operator.environ, limits)
     given: dict[Path, Path] = {}
     for folder in folders:
-        # The same folder may be written in two ways.
+        # One folder may be given in two spellings.
         given.setdefault(folder.resolve(), folder)
     places = {folder: locate_folder(folder, limits, deadline) for folder in given.values()}
     roots = dict.fromkeys(place.repository.root for place in places.values())
@@ -79,13 +81,15 @@ def open_groups(
         _open(
             {folder: place for folder, place in places.items() if place.repository.root == root},
             options,
-            resources,
+            lambda repository, remote: _give_access(repository, remote, operator, resources),
         )
         for root in roots
     ]
 
 
-def _open(places: Mapping[Path, FolderInRepository], options: CommitOptions, resources: ExitStack) -> Group:
+def _open(
+    places: Mapping[Path, FolderInRepository], options: CommitOptions, give_access: _GiveAccess
+) -> Checkout:
     place = next(iter(places.values()))
     repository = place.repository
     current = current_branch(repository)
@@ -98,8 +102,8 @@ def _open(places: Mapping[Path, FolderInRepository], options: CommitOptions, res
     if options.author is None:
         require_identity(repository)
     remote = choose_remote(repository, branch, options.remote) if options.push else None
-    return Group(
-        _let_in(repository, remote, resources) if remote else repository,
+    return Checkout(
+        give_access(repository, remote) if remote else repository,
         place.git_folder,
         {folder: one.prefix for folder, one in places.items()},
         branch,
@@ -108,17 +112,19 @@ def _open(places: Mapping[Path, FolderInRepository], options: CommitOptions, res
     )
 
 
-def _let_in(repository: Repository, remote: Remote, resources: ExitStack) -> Repository:
-    """Give git the operator's token and authorities, where they are for the remote; no secret is ever shown."""
+def _give_access(
+    repository: Repository, remote: Remote, operator: OperatorSettings, resources: ExitStack
+) -> Repository:
+    """Give git the operator's token and authorities if they are for this remote; secrets are never shown."""
     urls = read_urls(repository, remote)
     if any(url.startswith("https://") for url in urls):
-        repository = _trust(repository, resources)
-    token = read_token(os.environ, urls, repository.limits)
+        repository = _trust(repository, operator, resources)
+    token = read_token(operator.environ, urls, repository.limits)
     return hide_secrets(with_token(repository, urls[0], token) if token else repository)
 
 
-def _trust(repository: Repository, resources: ExitStack) -> Repository:
-    authorities = read_authorities(os.environ, repository.limits)
+def _trust(repository: Repository, operator: OperatorSettings, resources: ExitStack) -> Repository:
+    authorities = read_authorities(operator.environ, repository.limits)
     if authorities is None:
         return repository
     folder = resources.enter_context(scratch_folder(FILES))

@@ -1,11 +1,12 @@
-"""Resolving for a command: many folders, one set of connections, and what people should know on stderr."""
+"""Resolving a folder: inputs, current lock and other folders in, the new lock out; nothing is written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Progress, Reporter
 from render.deadline import Deadline
 from render.errors import RenderError
@@ -19,6 +20,7 @@ from render.lock.format import format_lock
 from render.lock.model import Lock, LockedPackage
 from render.lock.parse import parse_lock
 from render.lock.verify import VerifyFinding, verify_tag
+from render.manifests.objects import render_lock
 from render.packages import Package
 from render.references import Reference, Source
 from render.resolve.model import Catalog
@@ -32,15 +34,15 @@ _FOLLOW_INPUTS = LockOptions()
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a folder asks for, what its lock was, and what it will be."""
+    """The inputs of a folder, its lock before, and the lock that answers the inputs."""
 
     inputs: Inputs
     before: Lock
     after: Lock
     changes: bool
-    # What other folders provide by now and packages of the lock before do not accept.
+    # Versions that other folders provide now and that packages of the lock before do not accept.
     unsuited: tuple[str, ...] = ()
-    # What people should know about the lock that it will be.
+    # Warnings about the new lock.
     notes: tuple[str, ...] = ()
 
     @property
@@ -49,24 +51,24 @@ class Outcome:
         return self.inputs.folder
 
     def as_written(self, limits: Limits) -> Lock:
-        """Return the lock as its file would have it, so that the same is rendered with a file and without."""
+        """Return the lock as read back from its file, so that both render the same."""
         return parse_lock(format_lock(self.after).encode(), limits, place=str(self.folder))
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a folder asks for, and the lock that it starts from."""
+class ReadFolder:
+    """A folder as read: its inputs, and the lock that resolving starts from."""
 
     inputs: Inputs
     current: CurrentLock
 
 
 class Resolver:
-    """One call: connections are opened only if something has to be asked, and kept for the next folder."""
+    """Resolves folders; opens connections only when it needs them, and keeps them for the next folder."""
 
     def __init__(
         self,
-        environ: Mapping[str, str],
+        operator: OperatorSettings,
         reporter: Reporter,
         layouts: Sequence[tuple[str, Path]] = (),
         *,
@@ -76,35 +78,41 @@ class Resolver:
         deadline: Deadline | None = None,
         in_memory: bool = False,
     ) -> None:
-        self.limits = Limits.from_environment(environ)
-        self._environ = environ
+        self.limits = operator.limits
+        self._operator = operator
         self._reporter = reporter
         self._layouts = layouts
         self._offline = offline
         self._options = options
         self._new = new
-        # Of the whole call, if more than this is done in it.
+        # The deadline of the whole call, where resolving is a part of it.
         self._deadline = deadline
-        # Whether nobody writes the lock that comes out.
+        # Whether the new lock is only rendered, never written.
         self._in_memory = in_memory
         self._world: World | None = None
 
     def resolve(self, folder: Path) -> Outcome:
-        """Resolve what a folder asks for, starting from its lock; nothing is written."""
-        asked = self.read(folder)
-        return self.answer(asked, read_neighbours(folder, asked.inputs.settings.uses, self.limits))
+        """Resolve one folder, starting from its lock."""
+        read = self.read(folder)
+        return self.answer(read, read_neighbours(folder, read.inputs.settings.uses, self.limits))
 
-    def read(self, folder: Path) -> Asked:
-        """Read what a folder asks for and has locked."""
-        inputs = read_inputs(folder, self.limits, self._environ)
+    def render(self, folder: Path) -> list[dict[str, Any]]:
+        """Resolve one folder, and return the objects that its new lock renders."""
+        outcome = self.resolve(folder)
+        lock = outcome.as_written(self.limits)
+        return render_lock(lock, outcome.inputs, self.limits, self._operator.environ)
+
+    def read(self, folder: Path) -> ReadFolder:
+        """Read the inputs and the lock of a folder."""
+        inputs = read_inputs(folder, self.limits, self._operator.environ)
         current = read_current(folder, self.limits, new=self._new, in_memory=self._in_memory)
         for note in current.notes:
             self._reporter.say(note)
-        return Asked(inputs, current)
+        return ReadFolder(inputs, current)
 
-    def answer(self, asked: Asked, around: Neighbours) -> Outcome:
-        """Resolve what a folder asks for, among other folders of its cluster; nothing is written."""
-        inputs, current = asked.inputs, asked.current
+    def answer(self, read: ReadFolder, around: Neighbours) -> Outcome:
+        """Resolve a folder among the other folders of its cluster."""
+        inputs, current = read.inputs, read.current
         if (
             not current.merged
             and not self._options.asks_for_more
@@ -117,13 +125,11 @@ class Resolver:
         return Outcome(inputs, current.lock, after, not unchanged, tuple(unsuited), notes)
 
     def _update(self, inputs: Inputs, current: Lock, around: Neighbours) -> tuple[Lock, tuple[str, ...]]:
-        # Only who has to ask pays for HTTP.
+        # Imported late: a lock that is up to date needs no HTTP.
         from render.app.world import open_world
 
         if self._world is None:
-            self._world = open_world(
-                self._environ, warn=self._reporter.warn, trace=self._reporter.trace, deadline=self._deadline
-            )
+            self._world = open_world(self._operator, self._reporter, deadline=self._deadline)
         layouts = [*self._layouts, *inputs.settings.layouts]
         catalog = self._world.catalog(layouts, inputs.rewrites, offline=self._offline)
         known = LockedTags(catalog, current) if self._offline else catalog
@@ -137,7 +143,7 @@ class Resolver:
         return update.lock, notes
 
     def _moved_tags(self, before: Lock, after: Lock, catalog: "PackageCatalog") -> list[str]:
-        """Tell which pins stay although their tags no longer name those bytes."""
+        """Describe the pins that are kept although their tags now name other bytes."""
         kept = [
             p
             for s, p in after.packages.items()
@@ -160,13 +166,13 @@ def _tag_trouble(package: LockedPackage, catalog: "PackageCatalog") -> list[Veri
     try:
         return list(verify_tag(package, catalog))
     except RenderError:
-        # Not what was asked for; `xplock verify` tells the whole story.
+        # Only a hint; `xplock verify` reports errors.
         return []
 
 
 @dataclass(frozen=True, slots=True)
 class _Watched:
-    """A catalog that tells how far it is."""
+    """A catalog that reports progress."""
 
     catalog: Catalog
     progress: Progress

@@ -1,19 +1,27 @@
-"""Several folders in one call: those that are used are locked first, and whoever uses them sees what they will be."""
+"""Locking folders: a folder is resolved after those that it uses, and all locks are written or none."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from render.app.reporter import Reporter
-from render.app.resolving import Asked, Outcome, Resolver
-from render.errors import RenderError
+from render.app.resolver import Outcome, ReadFolder, Resolver
+from render.errors import Differs, RenderError, Unsatisfiable
 from render.folders.members import Member, find_used, in_order, read_members
 from render.folders.neighbours import Neighbours, read_neighbours
 from render.folders.sharing import refuse_shared
+from render.lock.file import write_lock
+from render.lock.format import format_lock
+from render.system.files import LOCK_FILE
+from render.texts import counted, first_lines
+
+# How many contradictions an error lists.
+_SHOWN = 20
+_RUN_LOCK = "run `xplock lock` and commit what it writes"
 
 
 class SeveralFailed(RenderError):
-    """Folders that failed; each of their errors was shown already."""
+    """Several folders failed; their errors were reported before."""
 
     def __init__(self, failures: Sequence[RenderError], folders: int) -> None:
         super().__init__(
@@ -24,16 +32,42 @@ class SeveralFailed(RenderError):
         self.exit_code = max(error.exit_code for error in failures)
 
 
-def resolve_folders(resolver: Resolver, folders: Sequence[Path], reporter: Reporter) -> list[Outcome]:
-    """Resolve every folder; whatever fails, all of it is told before anything is written."""
-    call = _Call(resolver, folders, reporter)
-    call.read()
-    call.resolve()
-    return call.outcomes()
+def lock_folders(
+    resolver: Resolver, folders: Sequence[Path], reporter: Reporter, *, write: bool
+) -> list[Outcome]:
+    """Resolve every folder; once all errors are known and there are none, write the locks that change."""
+    run = _Run(resolver, folders, reporter)
+    run.read()
+    run.resolve()
+    outcomes = run.outcomes()
+    for outcome in outcomes if write else ():
+        if outcome.changes:
+            write_lock(outcome.folder, format_lock(outcome.after), limits=resolver.limits)
+    return outcomes
 
 
-class _Call:
-    """The folders of one call, by where they really are."""
+def lock_texts(outcomes: Sequence[Outcome]) -> dict[Path, bytes]:
+    """Return the new text of every folder's lock; one that does not change stays byte for byte."""
+    return {
+        one.folder: format_lock(one.after).encode() if one.changes else (one.folder / LOCK_FILE).read_bytes()
+        for one in outcomes
+    }
+
+
+def require_unchanged(outcomes: Sequence[Outcome]) -> None:
+    """Raise if a lock would change, which is worse if its packages no longer accept what other folders provide."""
+    changed = [outcome for outcome in outcomes if outcome.changes]
+    would_change = f"{len(changed)} of {counted(len(outcomes), 'lock')} would change"
+    unsuited = [line for outcome in changed for line in outcome.unsuited]
+    if unsuited:
+        what = f"{would_change}, and what they say does not hold any more"
+        raise Unsatisfiable(what, why=first_lines(unsuited, _SHOWN), next=_RUN_LOCK)
+    if changed:
+        raise Differs(would_change, why=[str(one.folder / LOCK_FILE) for one in changed], next=_RUN_LOCK)
+
+
+class _Run:
+    """One run over several folders, by their resolved paths."""
 
     def __init__(self, resolver: Resolver, folders: Sequence[Path], reporter: Reporter) -> None:
         self._resolver = resolver
@@ -41,19 +75,19 @@ class _Call:
         self._folders: dict[Path, Path] = {}
         for folder in folders:
             self._folders.setdefault(folder.resolve(), folder)
-        self._asked: dict[Path, Asked] = {}
+        self._read: dict[Path, ReadFolder] = {}
         self._found: dict[Path, Outcome] = {}
         self._failures: dict[Path, RenderError] = {}
         self._members: dict[Path, Member] = {}
-        # All that each folder uses, and who in this call uses it.
+        # The folders that each folder uses, and the folders of this run that use it.
         self._used: dict[Path, set[Path]] = {}
         self._users: dict[Path, list[Path]] = {}
 
     def read(self) -> None:
-        """Read what every folder asks for and has locked, and how they are connected."""
+        """Read the inputs and the lock of every folder, and which folders use which."""
         for path, folder in self._folders.items():
             try:
-                self._asked[path] = self._resolver.read(folder)
+                self._read[path] = self._resolver.read(folder)
             except RenderError as error:
                 self._fail(path, error)
         starts = {path: Member(folder, self._uses(path)) for path, folder in self._folders.items()}
@@ -75,13 +109,13 @@ class _Call:
                 )
                 continue
             try:
-                self._found[path] = self._resolver.answer(self._asked[path], self._around(path))
+                self._found[path] = self._resolver.answer(self._read[path], self._around(path))
                 self._members[path] = replace(self._members[path], lock=self._found[path].after)
             except RenderError as error:
                 self._fail(path, error)
 
     def outcomes(self) -> list[Outcome]:
-        """Return what was found, in the order of the call; or raise what failed."""
+        """Return the outcomes in the order given; raise if a folder failed."""
         failures = list(self._failures.values())
         if failures:
             raise failures[0] if len(self._folders) == 1 else SeveralFailed(failures, len(self._folders))
@@ -89,14 +123,14 @@ class _Call:
         return [self._found[path] for path in self._folders]
 
     def _uses(self, path: Path) -> Sequence[tuple[str, Path]]:
-        return self._asked[path].inputs.settings.uses if path in self._asked else ()
+        return self._read[path].inputs.settings.uses if path in self._read else ()
 
     def _around(self, path: Path) -> Neighbours:
         around = read_neighbours(self._folders[path], self._uses(path), self._resolver.limits, self._members)
         users = [
-            (str(self._folders[user]), self._asked[user].current.lock)
+            (str(self._folders[user]), self._read[user].current.lock)
             for user in self._users.get(path, ())
-            if user in self._asked
+            if user in self._read
         ]
         return replace(around, users=tuple(users))
 

@@ -1,0 +1,100 @@
+"""What registries have now, beside a lock: whether its bytes are still there, and which versions are newer."""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from render.app.locks import read_whole_lock
+from render.app.operator_settings import OperatorSettings
+from render.app.reporter import Reporter
+from render.app.world import World, open_world
+from render.errors import Differs, RenderError
+from render.inputs.projects import read_inputs
+from render.lock.verify import VerifyFinding, verify_package
+from render.references import Source
+from render.texts import counted
+from render.views.outdated import Standing, find_standings, wanted_packages
+
+Layouts = Sequence[tuple[str, Path]]
+
+
+class LockNotGood(RenderError):
+    """A lock names bytes that are gone or have changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """How many packages of a folder were verified, and what was found."""
+
+    folder: str
+    packages: int
+    findings: Sequence[VerifyFinding]
+
+
+def verify_folders(
+    folders: Sequence[Path], layouts: Layouts, operator: OperatorSettings, reporter: Reporter
+) -> list[Verification]:
+    """Compare every locked package with its registry; the cache is not asked, since it only has what was."""
+    world = open_world(operator.without_cache(), reporter)
+    found = []
+    for folder in folders:
+        with reporter.busy(f"asking about what {folder} has locked"):
+            found.append(_verify(folder, world, layouts))
+    return found
+
+
+def require_verified(verifications: Sequence[Verification]) -> None:
+    """Raise if a registry has other bytes or other tags than were locked."""
+    findings = [finding for one in verifications for finding in one.findings]
+    grave = sorted({str(finding.package.source) for finding in findings if finding.trouble.is_grave})
+    if grave:
+        raise LockNotGood(
+            f"{counted(len(grave), 'locked package')} cannot be relied on",
+            why=", ".join(grave),
+            next="do not roll this lock out; find out who changed it or the registry, then run `xplock lock`",
+        )
+    moved = sorted({str(finding.package.source) for finding in findings})
+    if moved:
+        raise Differs(
+            f"the tags of {counted(len(moved), 'package')} are not what was locked",
+            why=", ".join(moved),
+            next="nothing changes in the cluster; to take what a tag names now: xplock lock -P SRC",
+        )
+
+
+def find_outdated(
+    folder: Path, layouts: Layouts, operator: OperatorSettings, reporter: Reporter
+) -> list[Standing]:
+    """Return how every locked package stands beside the versions in its registry."""
+    lock = read_whole_lock(folder, operator.limits)
+    world = open_world(operator, reporter)
+    inputs = read_inputs(folder, operator.limits, operator.environ)
+    catalog = world.catalog([*layouts, *inputs.settings.layouts], inputs.rewrites)
+    sources = [package.source for package in wanted_packages(lock)]
+    with reporter.busy(f"asking for the tags of {counted(len(sources), 'package')}"):
+        tags = fetch_tags(sources, catalog.tags, parallel=operator.limits.parallel)
+    return find_standings(lock, tags, follow_families=inputs.settings.families == "follow")
+
+
+def fetch_tags(
+    sources: Iterable[Source], fetch: Callable[[Source], Sequence[str]], *, parallel: int
+) -> dict[Source, Sequence[str]]:
+    """Fetch the tags of all sources in parallel; of several failures, raise the first in order."""
+    pool = ThreadPoolExecutor(parallel, thread_name_prefix="xplock-tags")
+    try:
+        asked = {source: pool.submit(fetch, source) for source in sources}
+        return {source: future.result() for source, future in asked.items()}
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _verify(folder: Path, world: World, layouts: Layouts) -> Verification:
+    lock = read_whole_lock(folder, world.limits)
+    inputs = read_inputs(folder, world.limits, world.settings.environ)
+    catalog = world.catalog([*layouts, *inputs.settings.layouts], inputs.rewrites)
+    with ThreadPoolExecutor(world.limits.parallel, thread_name_prefix="xplock-verify") as pool:
+        # Deactivated packages as well: their pins are rendered, and the cluster may pull them.
+        installed = lock.installed()
+        found = pool.map(lambda package: verify_package(package, catalog), installed)
+        return Verification(str(folder), len(installed), [one for findings in found for one in findings])
