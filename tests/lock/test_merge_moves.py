@@ -1,4 +1,4 @@
-"""What two branches know of installed packages is put together, or contradicts itself and both sides are shown."""
+"""Merging two branches whose packages moved or left: the union of both, or a contradiction that shows both sides."""
 
 import subprocess
 from collections.abc import Iterable
