@@ -130,7 +130,7 @@ def _wanted(inputs: Inputs, current: Lock, options: LockOptions, around: Neighbo
         roots=inputs.roots,
         preferred=kept,
         pinned=pinned_digests(current, kept),
-        released=released,
+        upgraded=released,
         asked={source: request for source, request in upgrade.packages.items() if request},
         bounds=(*stale, *installed),
         provided=around.candidates,

@@ -1,4 +1,4 @@
-"""What a whole answer has to keep besides versions: right kinds, no cycles, nothing lost."""
+"""Rules on a whole resolution besides constraints: kinds, cycles, owners, no silent downgrade."""
 
 from collections.abc import Callable, Mapping
 
@@ -10,31 +10,31 @@ from render.resolve.owners import check_owners
 
 
 class WrongKind(InvalidInput):
-    """A Provider that is a Configuration, or the like."""
+    """A manifest whose kind is not that of its package."""
 
 
 class CyclicDependencies(Unsatisfiable):
-    """Packages that need each other; Crossplane installs nothing while there is such a cycle."""
+    """A dependency cycle; Crossplane installs nothing while there is one."""
 
 
 class LostVersion(Unsatisfiable):
-    """A version that is locked, still fits, and is no longer offered."""
+    """A locked version that still fits and is gone from its registry."""
 
     exit_code = 1
 
 
 def check_answer(resolution: Resolution, wanted: Wanted, universe: Callable[[Source], Universe]) -> None:
-    """Raise for the first rule that an answer breaks."""
+    """Raise for the first rule that a resolution breaks."""
     _check_kinds(resolution)
     _check_cycles(resolution.packages)
     if wanted.judge_owners:
-        check_owners(resolution, wanted.preferred.keys() | wanted.released.keys())
+        check_owners(resolution, wanted.preferred.keys() | wanted.upgraded.keys())
     if not wanted.allow_lower:
         _check_lost(resolution, wanted, universe)
 
 
 def _check_kinds(resolution: Resolution) -> None:
-    """A manifest of the wrong kind would be applied as it is, and never become healthy."""
+    """Raise for manifests of the wrong kind: they would never become healthy."""
     wrong = [
         (root, resolution.packages[root.source].kind)
         for root in resolution.roots
@@ -51,7 +51,7 @@ def _check_kinds(resolution: Resolution) -> None:
 def _check_cycles(packages: Mapping[Source, Chosen]) -> None:
     done: set[Source] = set()
     for start in packages:
-        # Depth first with a stack of our own: closures can be deeper than Python's.
+        # Depth first with an explicit stack: closures can be deeper than Python's recursion limit.
         path: list[Source] = []
         entered: set[Source] = set()
         stack: list[tuple[Source, bool]] = [(start, True)]
@@ -72,7 +72,8 @@ def _check_cycles(packages: Mapping[Source, Chosen]) -> None:
 
 
 def _following(packages: Mapping[Source, Chosen], source: Source) -> list[Source]:
-    # A package that still depends on what it replaces is served by itself; what others provide is whole.
+    # A package that depends on the source it replaces depends on itself, which is allowed. Provided packages are
+    # not in the resolution; their folder has checked them.
     return [
         edge.source
         for edge in packages[source].dependencies
@@ -93,20 +94,20 @@ def _cycle(members: list[Source]) -> CyclicDependencies:
 
 def _check_lost(resolution: Resolution, wanted: Wanted, universe: Callable[[Source], Universe]) -> None:
     for source, chosen in resolution.packages.items():
-        kept, released = wanted.preferred.get(source), wanted.released.get(source)
-        before = kept or released
+        kept, upgraded = wanted.preferred.get(source), wanted.upgraded.get(source)
+        before = kept or upgraded
         if before is None or before.version is None or chosen.candidate.version is None:
             continue
-        # An upgrade was asked for; it may go up, whatever became of the version that was.
+        # A requested upgrade may go up even if the locked version is gone.
         goes_up = chosen.candidate.version >= before.version
-        if source in wanted.asked or (goes_up and (released or chosen.candidate.tag == before.tag)):
+        if source in wanted.asked or (goes_up and (upgraded or chosen.candidate.tag == before.tag)):
             continue
-        # What is still offered was not taken for a reason: what it depends on does not suit everyone.
+        # A version that is still offered was not chosen because its dependencies conflict with others.
         offered = any(here.tag == before.tag for here in universe(source).candidates)
         fits = all(before.answers(edge.request) for edge in resolution.edges_to(source))
         if fits and not offered:
             raise LostVersion(
-                f"{source} would go {'on' if goes_up else 'back'} from {before} to {chosen.candidate}",
-                why=f"{before} still suits everyone, but its registry no longer offers it",
-                next=f"find out why; to accept it: xplock lock --allow-downgrade, or -P {source}={chosen.candidate}",
+                f"{source} would move {'up' if goes_up else 'down'} from {before} to {chosen.candidate}",
+                why=f"{before} still satisfies every dependant, but its registry no longer has it",
+                next=f"find out why; to accept the change: xplock lock --allow-downgrade, or -P {source}={chosen.candidate}",
             )

@@ -1,4 +1,4 @@
-"""Derivation → an error that a person can act on: who wants what, what there is, what to edit."""
+"""Derivation → an error that a person can act on: the constraints, the existing versions, and an edit that helps."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ _SHOWN_LINES = 8
 
 
 class NoSolution(Unsatisfiable):
-    """No set of versions suits everyone."""
+    """No set of versions satisfies every constraint."""
 
 
 class MissingPackage(RenderError):
-    """A package that somebody needs and no registry has."""
+    """A required package that its registry does not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """An edit that was tried, and found to help."""
+    """An edit that a second search has shown to help."""
 
     place: str
     source: Source
     version: str
 
 
-def leaves(cause: Incompatibility) -> list[Fact]:
-    """Return the facts that a derivation rests on, each once, those nearest to the contradiction first."""
+def find_facts(cause: Incompatibility) -> list[Fact]:
+    """Return the facts that a derivation is based on, each once, those nearest to the conflict first."""
     found: dict[int, Fact] = {}
     waiting, seen = [cause], {id(cause)}
     while waiting:
@@ -49,7 +49,7 @@ def leaves(cause: Incompatibility) -> list[Fact]:
 def explain(
     facts: Sequence[Fact], universe: Callable[[Source], Universe], suggestions: Sequence[Suggestion]
 ) -> RenderError:
-    """Return the error for a search that found nothing."""
+    """Return the error for a search without a solution."""
     edges = [fact for fact in facts if fact.edge]
     target = _disputed(edges, universe) if edges else None
     if target is None:
@@ -69,15 +69,15 @@ def explain(
     lines = first_lines(why, _SHOWN_LINES)
     if there.problem:
         return MissingPackage(
-            f"{target} is needed and cannot be had", why=lines, next=_advice(about, suggestions)
+            f"{target} is required, but cannot be fetched", why=lines, next=_advice(about, suggestions)
         )
     dependants = {fact.edge.dependant for fact in about if fact.edge}
-    what = f"no version of {target} suits " + ("every dependant" if len(dependants) > 1 else "who needs it")
+    what = f"no version of {target} suits " + ("every dependant" if len(dependants) > 1 else "its dependant")
     return NoSolution(what, why=lines, next=_advice(about, suggestions, there.provider))
 
 
 def _disputed(facts: Sequence[Fact], universe: Callable[[Source], Universe]) -> Source:
-    """Return the source whose dependants leave nothing to choose; if several do, the one most of them dispute."""
+    """Return the source without a version that all its dependants accept; of several, that with most dependants."""
     sources = list(dict.fromkeys(fact.edge.source for fact in facts if fact.edge))
     empty = [source for source in sources if not _agreed(source, facts, universe(source))]
     return max(empty or sources, key=lambda source: len(_by_dependant(source, facts)))
@@ -102,7 +102,7 @@ def _by_dependant(source: Source, facts: Sequence[Fact]) -> dict[Source | None, 
 
 
 def _accepted(facts: Sequence[Fact]) -> Iterator[str]:
-    """Yield one line for each dependant and what it accepts, however many of its versions were tried."""
+    """Yield one line for each dependant and constraint, with all of its versions that were tried."""
     groups: dict[tuple[Source | None, Source, str], list[Fact]] = {}
     for fact in facts:
         if fact.edge:
@@ -120,7 +120,7 @@ def _accepted(facts: Sequence[Fact]) -> Iterator[str]:
 def _place(fact: Fact) -> str:
     if fact.edge is None:
         return ""
-    moved = f"in the place of {fact.edge.instead_of}" if fact.edge.instead_of else ""
+    moved = f"instead of {fact.edge.instead_of}" if fact.edge.instead_of else ""
     words = ", ".join(word for word in (moved, fact.edge.place) if word)
     return f" ({words})" if words else ""
 
@@ -132,16 +132,16 @@ def _existing(there: Universe) -> str:
         return f"{there.provider} provides {there.candidates[0]}"
     versions = [candidate.version.text for candidate in reversed(there.candidates) if candidate.version]
     if not versions:
-        return "it has no version that could be installed"
+        return "it has no version that can be installed"
     return f"it has {first_names(versions, _SHOWN_VERSIONS)}"
 
 
 def _untagged(about: Sequence[Fact], there: Universe) -> Iterator[str]:
-    """Yield a line for each digest that has no version, where somebody wants to know its version."""
+    """Yield a line for each digest without a version, if a dependant constrains the version."""
     if any(fact.edge and not fact.edge.request.exact for fact in about):
         for candidate in there.candidates:
             if candidate.digest and not candidate.version:
-                yield f"no version carries {candidate.digest}, so no constraint accepts it"
+                yield f"no version has the digest {candidate.digest}, so no constraint accepts it"
 
 
 def _rank(candidate: Candidate) -> tuple[bool, object]:
@@ -155,7 +155,7 @@ def _advice(about: Sequence[Fact], suggestions: Sequence[Suggestion], provider: 
         for suggestion in suggestions
     ]
     if provider:
-        # Nothing that is edited here gives it another version.
+        # No edit in this folder changes the version of a provided package.
         return [*advice, f"{'or ' if advice else ''}change its version in {provider}, and lock that first"]
     if advice:
         return advice

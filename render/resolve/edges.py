@@ -1,4 +1,4 @@
-"""Package → what it depends on, with missing registries filled in."""
+"""Package → edges to its dependencies, with missing registries completed and moves applied."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +14,7 @@ _NO_MOVES: Mapping[Source, tuple[Source, ...]] = MappingProxyType({})
 
 
 class RefusedPartial(RenderError):
-    """A dependency without a registry, where those are not to be completed."""
+    """A dependency without a registry, while partialDependencies is `refuse`."""
 
 
 def dependency_edges(
@@ -24,7 +24,7 @@ def dependency_edges(
     complete: bool,
     moves: Mapping[Source, tuple[Source, ...]] = _NO_MOVES,
 ) -> tuple[Edge, ...]:
-    """Return what a package depends on; where others have taken a source's place, on all of those."""
+    """Return the dependencies of a package; a replaced source becomes an edge to each of its replacements."""
     edges = [_edge(dependant, dependency, complete=complete) for dependency in package.metadata.dependencies]
     return tuple(
         replace(edge, source=source, instead_of=edge.source) if source != edge.source else edge

@@ -1,4 +1,4 @@
-"""What could answer a request, and what was chosen."""
+"""Values of the solver: candidates, edges between packages, its input (Wanted) and its result (Resolution)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from render.versions import Version
 
 
 class Catalog(Protocol):
-    """What the solver asks of the outside world; from several threads at once."""
+    """The solver's view of registries; it is called from several threads at once."""
 
     def tags(self, source: Source) -> Sequence[str]: ...
     def package(self, reference: Reference) -> Package: ...
@@ -21,7 +21,7 @@ class Catalog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A version worth trying: a tag, or a digest that was asked for by name."""
+    """A version that the solver may choose: a tag, or a digest that was requested."""
 
     tag: str | None
     version: Version | None = None
@@ -31,11 +31,11 @@ class Candidate:
         return self.tag or self.digest or ""
 
     def reference(self, source: Source) -> Reference:
-        """Return where to find it."""
+        """Return the reference of this candidate."""
         return Reference(source, None if self.digest else self.tag, self.digest)
 
     def answers(self, request: Request) -> bool:
-        """Tell whether this is what was asked for."""
+        """Return whether this candidate satisfies a request."""
         if request.tag is not None and request.tag != self.tag:
             return False
         if request.digest is not None:
@@ -47,22 +47,22 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One package, or the user, depending on another."""
+    """A dependency of a package, or of the user, on a source."""
 
     source: Source
     request: Request
-    # None: the user, at this place.
+    # None for the user, whose request is at `place`.
     dependant: Source | None
     place: str = ""
     dependency: Dependency | None = None
     completed: bool = False
-    # What the dependant names, where this source replaces it.
+    # The source that the dependant names, if this one replaces it.
     instead_of: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A package of the answer."""
+    """A package of the resolution, at the chosen version."""
 
     source: Source
     candidate: Candidate
@@ -71,13 +71,13 @@ class Chosen:
 
     @property
     def kind(self) -> Kind:
-        """What the package says it is, whatever its dependants think."""
+        """The kind in the package's own metadata; a dependant may name another one."""
         return self.package.metadata.kind
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """One version for every package, sorted by source, and who asked for each; without what others provide."""
+    """One version for every package, sorted by source; without packages that used folders provide."""
 
     packages: Mapping[Source, Chosen]
     roots: tuple[Root, ...]
@@ -85,7 +85,7 @@ class Resolution:
     _edges: dict[Source, list[Edge]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def edges_to(self, source: Source) -> list[Edge]:
-        """Return everyone who depends on a package."""
+        """Return all dependencies on a package, of the user and of other packages."""
         if not self._edges:
             asked = [Edge(root.source, root.request, None, root.place) for root in self.roots]
             dependencies = [chosen.dependencies for chosen in self.packages.values()]
@@ -96,39 +96,39 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What the versions of a package have to suit if it is needed at all; it makes nobody need the package."""
+    """A constraint on a package that applies only if something else requires the package."""
 
     edge: Edge
-    # What the dependant is locked to, if it is a package, and how to be free of it.
+    # The locked version of the dependant, if it is a package, and advice on how to remove the bound.
     holder: Candidate | None = None
     advice: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Everything that resolution starts from."""
+    """The input of the solver."""
 
     roots: tuple[Root, ...]
-    # The choices of the last lock; kept while they fit.
+    # The candidates of the last lock; preferred while they satisfy every dependant.
     preferred: Mapping[Source, Candidate] = field(default_factory=dict)
-    # The bytes behind those choices; a tag that has moved since does not matter.
+    # The digests of those candidates, so that a moved tag has no effect.
     pinned: Mapping[Reference, Digest] = field(default_factory=dict)
-    # Choices that an upgrade lets go of.
-    released: Mapping[Source, Candidate] = field(default_factory=dict)
-    # What the command line asks for, on top of what the files say; it makes nobody need the package.
+    # Locked candidates that an upgrade was requested for; they are not preferred.
+    upgraded: Mapping[Source, Candidate] = field(default_factory=dict)
+    # Requests of the command line, in addition to those of the files; they require no package.
     asked: Mapping[Source, Request] = field(default_factory=dict)
-    # What binds besides: packages that are installed and that nobody asks for any more, other folders.
+    # Further constraints, from orphaned packages and from other folders.
     bounds: tuple[Bound, ...] = ()
-    # Sources that others have taken the place of.
+    # Replaced sources and their replacements.
     moves: Mapping[Source, tuple[Source, ...]] = field(default_factory=dict)
-    # Packages of other folders, taken as they are.
+    # Packages that used folders provide, at fixed versions.
     provided: Mapping[Source, Candidate] = field(default_factory=dict)
-    # Which folder each of them is in.
+    # The folder that provides each of them.
     providers: Mapping[Source, str] = field(default_factory=dict)
     crossplane: Version | None = None
     follow_families: bool = True
     complete_partial: bool = True
-    # Whether two owners of one object are an error here; who lets packages replace others judges that later.
+    # Whether two owners of one object are an error here; with moves, the caller checks that itself.
     judge_owners: bool = True
-    # Whether a version may go down although the higher one still fits.
+    # Whether a locked version may be replaced by a lower one although it still fits.
     allow_lower: bool = False

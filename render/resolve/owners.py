@@ -1,4 +1,4 @@
-"""One owner for every object, and one place for every family."""
+"""Two rules on a whole resolution: every object has one owner, and every family is in one organisation."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from render.resolve.suggestions import (
 )
 from render.texts import first_lines, first_names
 
-# Kinds that a cluster has once, whoever brings them. A managed resource definition becomes the CRD of its name.
+# Kinds of which a cluster has one object for each name. A ManagedResourceDefinition becomes the CRD of its name.
 _OWNED = {
     "CustomResourceDefinition": "CustomResourceDefinition",
     "ManagedResourceDefinition": "CustomResourceDefinition",
@@ -33,21 +33,21 @@ _SHOWN = 3
 
 
 class SharedObjects(Unsatisfiable):
-    """Two packages that bring the same object; in the cluster they would fight over it."""
+    """Two packages that install the same object; in the cluster only one of them can own it."""
 
 
 class ScatteredFamily(Unsatisfiable):
-    """A provider family in two places; Crossplane grants its members no access to each other."""
+    """A family in two organisations; Crossplane then grants its members no access to each other's resources."""
 
 
 def check_owners(resolution: Resolution, installed: Collection[Source] = ()) -> None:
-    """Raise for objects with two owners, and for families in two places."""
+    """Raise for objects with two owners, and for families in two organisations."""
     _check_objects(resolution, installed)
     _check_families(resolution, installed)
 
 
 def owned_objects(objects: Iterable[PackagedObject]) -> set[Owned]:
-    """Return group, kind and name of each object that a cluster has once, whoever brings it."""
+    """Return group, kind and name of each object that only one package can own."""
     return {_identity(item) for item in objects if item.kind in OWNED_KINDS}
 
 
@@ -78,7 +78,7 @@ def _shared(
     moves = suggest_moves(resolution, [*shared, *_derived_namesakes(resolution)])
     offer = format_offer(resolution, moves, installed, IF_SUCCESSOR)
     return SharedObjects(
-        f"{len(set(chain(*shared))):,} packages bring the same objects",
+        f"{len(set(chain(*shared))):,} packages install the same objects",
         why=[
             *first_lines([_describe(group, names) for group, names in shared.items()], _SHOWN),
             *(wanted_by(resolution, source) for source in involved),
@@ -88,7 +88,7 @@ def _shared(
 
 
 def _derived_namesakes(resolution: Resolution) -> Iterable[Sequence[Source]]:
-    # These would be the next error: packages are named after everything else is settled.
+    # Equal names would be the next error, since names are assigned later; one offer covers both.
     given = {root.source: root.name for root in resolution.roots if root.name}
     names = {source: given.get(source) or object_name(source) for source in resolution.packages}
     return namesakes(resolution, names).values()
@@ -99,10 +99,10 @@ def _describe(sources: Iterable[Source], objects: Iterable[str]) -> str:
 
 
 def wanted_by(resolution: Resolution, source: Source) -> str:
-    """Return a line about who wants a package, and which versions of it."""
+    """Return a line with the dependants of a package and their constraints."""
     edges = resolution.edges_to(source)
     wanted = sorted({f"{edge.dependant or 'you'} ({edge.request})" for edge in edges})
-    return f"{source} {resolution.packages[source].candidate} is wanted by {', '.join(wanted)}"
+    return f"{source} {resolution.packages[source].candidate} is required by {', '.join(wanted)}"
 
 
 def _check_families(resolution: Resolution, installed: Collection[Source]) -> None:
@@ -125,7 +125,7 @@ def _scattered(
     moves = {source: move for family in found for source, move in family.items()}
     return ScatteredFamily(
         "; ".join(
-            f"the family {family} is spread over {len(places)} places" for family, places in families.items()
+            f"the family {family} is in {len(places)} organisations" for family, places in families.items()
         ),
         why=[
             *(
@@ -133,10 +133,10 @@ def _scattered(
                 for places in families.values()
                 for place, members in sorted(places.items())
             ),
-            "Crossplane lets members work together only within one registry and organisation",
+            "Crossplane lets the members of a family work together only within one registry and organisation",
         ],
         next=[
-            "take all members from one place",
+            "take all members from one organisation",
             *format_offer(resolution, moves, installed, "if they have moved to another"),
         ],
     )

@@ -15,7 +15,7 @@ from render.resolve.model import Candidate, Catalog, Edge, Wanted
 from render.resolve.workers import AT_ONCE, Workers
 from render.versions import parse_candidate
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 class Fetcher:
@@ -128,7 +128,7 @@ class Fetcher:
             reference = Reference(source, digest=pinned)
         return self._ask(reference, urgency, lambda: self._catalog.package(reference))
 
-    def _ask(self, key: Source | Reference, urgency: int, fetch: Callable[[], Answer]) -> "Future[Answer]":
+    def _ask(self, key: Source | Reference, urgency: int, fetch: Callable[[], Result]) -> "Future[Result]":
         with self._lock:
             known = self._asked.get(key)
             if known is None:

@@ -1,4 +1,4 @@
-"""What the search wants to know, answered from the catalog."""
+"""The search's problem, answered from the catalog: candidates, dependencies, and preferences."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,30 +17,30 @@ from render.versions import parse_candidate
 
 
 class NewCandidates(Exception):
-    """A source has other candidates than the search was told; it starts again, knowing them."""
+    """A source has other candidates than before; the search starts again with them."""
 
 
 class Question:
-    """What the search wants to know, answered from the catalog."""
+    """The search's problem for one input, answered from the catalog."""
 
     def __init__(self, wanted: Wanted, fetcher: Fetcher) -> None:
         self._wanted = wanted
         self._fetcher = fetcher
         self._universes: dict[Source, Universe] = {}
         self._requests: dict[Source, set[Request]] = {}
-        # Sources of which everyone wants one and the same tag; nobody has asked yet which others there are.
+        # Sources whose dependants all name one tag; their list of tags has not been fetched.
         self._unlisted: dict[Source, str] = {}
         self._listed: set[Source] = set()
-        # Which candidates belong to the family that a source is the head of.
+        # The candidates that are members of each family package.
         self._members: dict[Source, set[tuple[Source, int]]] = {}
-        # The major versions that the members of a family had in each answer so far.
+        # The major versions of each family's members in every result so far.
         self._expected: list[dict[Source, set[int]]] = [{}]
         for edge in [*self.roots(), *(bound.edge for bound in self._bounds())]:
             self._note(edge)
 
     def roots(self) -> list[Edge]:
-        """Return what the user asks for."""
-        # Sorted, since of two wishes that cannot both have their newest version the first one gets it.
+        """Return the user's requests."""
+        # Sorted: if two roots cannot both have their newest version, the first one gets it.
         roots = sorted(self._wanted.roots, key=lambda root: (root.source, root.place))
         return [Edge(root.source, root.request, None, root.place) for root in roots]
 
@@ -52,7 +52,7 @@ class Question:
         ]
 
     def requirements(self) -> list[Incompatibility]:
-        """Return the user's wishes, and what holds only for packages that are needed at all."""
+        """Return the user's requests, and the bounds on packages that something else may require."""
         needed = [self._depends(USER, 0, edge, Fact(edge)) for edge in self.roots()]
         allowed = [
             Incompatibility(
@@ -70,9 +70,9 @@ class Question:
         return self._universes[source]
 
     def facts(self, source: Source, index: int) -> list[Incompatibility]:
-        """Return what a candidate depends on, and whether it can run at all."""
+        """Return the dependencies of a candidate, or a fact that rules it out for this Crossplane."""
         if source in self._wanted.provided:
-            # Whoever provides it has resolved what it depends on.
+            # The folder that provides it has resolved its dependencies.
             return []
         candidate = self.universe(source).candidates[index]
         package = self._package(source, candidate)
@@ -94,7 +94,7 @@ class Question:
         ]
 
     def choose(self, source: Source, allowed: Bits, chosen: Mapping[Source, int]) -> int:
-        """Return the locked candidate while it fits, else the highest, of a family's major version if it has one."""
+        """Return the locked candidate if allowed, else the highest, preferably of its family's major version."""
         universe = self.universe(source)
         preferred = self._wanted.preferred.get(source)
         kept = universe.index(preferred, allowed) if preferred else None
@@ -105,10 +105,9 @@ class Question:
         return highest(allowed)
 
     def expect_families(self, chosen: Mapping[Source, int]) -> bool:
-        """Note what the members of each family are in an answer; tell whether another search may follow them better.
+        """Record the major versions of each family's members; return whether another search may follow them better.
 
-        A family can come up before its members do, and then there is nothing yet to follow. Of several major
-        versions it follows the highest.
+        The search may choose a family package before its members. Of several major versions it follows the highest.
         """
         if not self._wanted.follow_families:
             return False
@@ -125,15 +124,20 @@ class Question:
         return True
 
     def resolution(self, chosen: Mapping[Source, int]) -> Resolution:
-        """Return the answer in full."""
+        """Return the resolution for the chosen candidates."""
         packages = {}
         for source in sorted(chosen.keys() - self._wanted.provided.keys()):
             candidate = self.universe(source).candidates[chosen[source]]
             package = self._fetcher.package(source, candidate)
             packages[source] = Chosen(source, candidate, package, self._edges(source, package))
-        answer = Resolution(packages, self._wanted.roots)
-        settled = {source: _settle(chosen, answer.edges_to(source)) for source, chosen in packages.items()}
-        return Resolution(settled, self._wanted.roots)
+        found = Resolution(packages, self._wanted.roots)
+        return Resolution(
+            {
+                source: _drop_unasked_version(chosen, found.edges_to(source))
+                for source, chosen in packages.items()
+            },
+            self._wanted.roots,
+        )
 
     def _depends(self, source: Source, index: int, edge: Edge, fact: Fact) -> Incompatibility:
         return Incompatibility({source: bit(index), edge.source: ~self._answering(edge)}, fact)
@@ -151,13 +155,13 @@ class Question:
         except NotFound:
             if source not in self._unlisted:
                 raise
-            # Perhaps it is tagged 1.2.3 and asked for as v1.2.3.
+            # The tag may be 1.2.3 while the request says v1.2.3.
             self._listed.add(source)
             self._forget(source)
             raise NewCandidates from None
 
     def _note(self, edge: Edge) -> bool:
-        """Remember what was asked of a source; tell whether its candidates have to be made anew."""
+        """Record a request for a source; return whether its candidates changed because of it."""
         known = self._requests.setdefault(edge.source, set())
         if edge.request in known or edge.source in self._wanted.provided:
             return False
@@ -170,7 +174,7 @@ class Question:
         return outdated and self._forget(edge.source)
 
     def _forget(self, source: Source) -> bool:
-        """Forget the candidates of a source; tell whether there was anything to forget."""
+        """Forget the candidates of a source; return whether there were any."""
         self._unlisted.pop(source, None)
         for members in self._members.values():
             members -= {(member, index) for member, index in members if member == source}
@@ -192,16 +196,16 @@ class Question:
         return make_universe(listed, exact, self._carriers(source, listed, exact))
 
     def _carriers(self, source: Source, tags: Sequence[str], exact: set[Request]) -> dict[Digest, str]:
-        told = {request.digest: request.tag for request in exact if request.digest and request.tag}
-        unknown = {request.digest for request in exact if request.digest} - told.keys()
+        named_by_user = {request.digest: request.tag for request in exact if request.digest and request.tag}
+        unknown = {request.digest for request in exact if request.digest} - named_by_user.keys()
         if not unknown:
-            return told
-        # Somebody wants a digest and somebody else a tag or a range: then it matters which version the digest is.
-        # A release is looked at last, as the better name; signatures and the like are tags too, and no packages.
+            return named_by_user
+        # One dependant requests a digest and another one a tag or range, so the version of the digest matters.
+        # Releases come last, since they are the better names. Tags of signatures are no versions and are left out.
         ranged = any(not request.exact for request in self._requests[source])
         versions = [version.text for version in order_candidates(tags)] if ranged else []
         named = sorted({request.tag for request in exact if request.tag and not request.digest} - {*versions})
-        return {**self._fetcher.digests(source, (*named, *versions)), **told}
+        return {**self._fetcher.digests(source, (*named, *versions)), **named_by_user}
 
     def _note_member(self, member: Source, index: int, package: Package, edges: Sequence[Edge]) -> None:
         for edge in edges:
@@ -222,8 +226,8 @@ class Question:
         return {version.major for version in versions if version}
 
 
-def _settle(chosen: Chosen, edges: Sequence[Edge]) -> Chosen:
-    """Forget the version of a digest that nobody asks about: whether it was looked up depends on the way here."""
+def _drop_unasked_version(chosen: Chosen, edges: Sequence[Edge]) -> Chosen:
+    """Drop the version of a digest if no dependant constrains it: whether it was looked up depends on the search."""
     digest = chosen.candidate.digest
     if digest is None or any(edge.request.tag or not edge.request.exact for edge in edges):
         return chosen

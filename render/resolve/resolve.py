@@ -1,4 +1,4 @@
-"""Wishes → one version each: the search, what it asks, and the rules that a whole answer has to keep."""
+"""Requests → one version for each package: the search, then the rules on the whole resolution."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ from render.packages import Package
 from render.references import Source
 from render.requests import Request, Root
 from render.resolve.answer_rules import check_answer
-from render.resolve.conflict import Suggestion, explain, leaves
+from render.resolve.conflict import Suggestion, explain, find_facts
 from render.resolve.edges import dependency_edges
 from render.resolve.model import Catalog, Edge, Resolution, Wanted
 from render.resolve.prefetch import Fetcher
@@ -21,7 +21,7 @@ _EDIT_ROUNDS = 2_000
 
 
 def resolve(wanted: Wanted, catalog: Catalog, limits: Limits) -> Resolution:
-    """Choose one version for everything that is needed, so that every dependant agrees."""
+    """Choose one version for every required package, so that all constraints hold."""
 
     def edges(source: Source, package: Package) -> tuple[Edge, ...]:
         return dependency_edges(source, package, complete=wanted.complete_partial, moves=wanted.moves)
@@ -33,7 +33,7 @@ def resolve(wanted: Wanted, catalog: Catalog, limits: Limits) -> Resolution:
         try:
             chosen = _search(question, limits)
         except Unsolvable as unsolvable:
-            facts = leaves(unsolvable.cause)
+            facts = find_facts(unsolvable.cause)
             raise explain(facts, question.universe, _helpful_edits(wanted, fetcher, facts, limits)) from None
         resolution = question.resolution(chosen)
         check_answer(resolution, wanted, question.universe)
@@ -53,7 +53,7 @@ def _search(question: Question, limits: Limits) -> dict[Source, int]:
 def _helpful_edits(
     wanted: Wanted, fetcher: Fetcher, facts: Sequence[Fact], limits: Limits
 ) -> list[Suggestion]:
-    """Try what happens if the user asks for any version of a root that is part of the conflict."""
+    """Search again with any version allowed for each root in the conflict, and return the edits that help."""
     places = {fact.edge.place for fact in facts if fact.edge and fact.edge.dependant is None}
     roots = sorted(wanted.roots, key=lambda root: (root.source, root.place))
     involved = [root for root in roots if root.place in places and root.request != Request()]

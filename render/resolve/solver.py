@@ -1,8 +1,8 @@
-"""The search. It is conflict-driven: it backs up to the decision that caused a conflict, not to the last one.
+"""The search, conflict-driven: after a conflict it returns to the decision that caused it, not to the last one.
 
-The method is that of PubGrub. Every fact is an *incompatibility*, a set of terms that must not all hold: that a
-v1 depends on b is "a is v1, and b is none of these". A conflict yields a new incompatibility, which forbids its
-cause for ever; where nothing is left to give up, they are the explanation.
+The algorithm is PubGrub. Every fact is an *incompatibility*, a set of terms that must not all hold: "a v1 depends on
+b" is "a is v1, and b is none of these". Each conflict yields a new incompatibility that rules out its cause. If no
+decision is left to undo, the incompatibilities are the explanation.
 """
 
 import heapq
@@ -17,29 +17,29 @@ from render.references import Source
 from render.resolve.candidates import ABSENT, ANYTHING, Bits, Universe, bit
 from render.resolve.model import Candidate, Edge
 
-# The user, whom nobody depends on.
+# The user, as a package that depends on the roots.
 USER = Source("", "")
 _USER_UNIVERSE = Universe((Candidate("user"),))
 
 
 class SearchTooLong(RenderError):
-    """The search was given up."""
+    """The search reached its limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Why an incompatibility holds, where it does not follow from others."""
+    """The reason for an incompatibility that is not derived from others."""
 
     edge: Edge | None = None
     candidate: Candidate | None = None
     problem: str = ""
-    # What to do about it, if there is something besides another version.
+    # Advice, if something other than another version helps.
     advice: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Incompatibility:
-    """Terms that must not all hold; each says that a source is one of a set."""
+    """Terms that must not all hold; each is a source and a set of its candidates."""
 
     terms: Mapping[Source, Bits]
     fact: Fact | None = None
@@ -47,23 +47,23 @@ class Incompatibility:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether nothing but the user's own wishes could be given up."""
+        """Whether it contains no decision that could be undone, only the user's requests."""
         return all(source == USER for source in self.terms)
 
 
 class Unsolvable(Exception):
-    """No choice suits everyone; carries the derivation."""
+    """No set of versions satisfies every constraint; carries the derivation."""
 
     def __init__(self, cause: Incompatibility) -> None:
         super().__init__("no solution")
         self.cause = cause
 
 
-class Question(Protocol):
-    """What is to be solved; the answers do not change while a search runs."""
+class SearchProblem(Protocol):
+    """The problem to solve; its answers must not change during a search."""
 
     def requirements(self) -> Sequence[Incompatibility]:
-        """Return what the user asks for."""
+        """Return the user's requests."""
         ...
 
     def universe(self, source: Source) -> Universe:
@@ -71,7 +71,7 @@ class Question(Protocol):
         ...
 
     def facts(self, source: Source, index: int) -> Sequence[Incompatibility]:
-        """Return what holds once a candidate is chosen."""
+        """Return the facts that follow from a candidate: its dependencies."""
         ...
 
     def choose(self, source: Source, allowed: Bits, chosen: Mapping[Source, int]) -> int:
@@ -81,7 +81,7 @@ class Question(Protocol):
 
 @dataclass(slots=True)
 class _Step:
-    """One step of the search: a decision, or what follows from the steps before."""
+    """One step of the search: a decision, or a conclusion from earlier steps."""
 
     source: Source
     bits: Bits
@@ -92,14 +92,14 @@ class _Step:
 class Solver:
     """One search."""
 
-    def __init__(self, question: Question, limits: Limits) -> None:
-        self._question = question
+    def __init__(self, problem: SearchProblem, limits: Limits) -> None:
+        self._problem = problem
         self._limits = limits
         self._known: dict[Source, list[Incompatibility]] = {}
         self._steps: list[_Step] = []
         self._allowed: dict[Source, Bits] = {}
         self._chosen: dict[Source, int] = {}
-        # Sources in the order in which somebody first needed them, as Crossplane would meet them.
+        # Sources in the order of their first mention, which is Crossplane's order, too.
         self._met: dict[Source, int] = {}
         self._needed: list[tuple[int, Source]] = []
         self._expanded: set[tuple[Source, int]] = set()
@@ -108,9 +108,9 @@ class Solver:
         """Return the index of one candidate for every source that is needed, or raise Unsolvable."""
         give_up_at = time.thread_time() + self._limits.solver_seconds
         self._learn(Incompatibility({USER: ABSENT}))
-        # The user comes first: else a wish that nothing answers would do away with the user, not with itself.
+        # The user is decided first: otherwise an impossible request would rule out the user instead of itself.
         self._propagate(USER)
-        for incompatibility in self._question.requirements():
+        for incompatibility in self._problem.requirements():
             self._learn(incompatibility)
         changed: Source | None = USER
         for _ in range(self._limits.solver_rounds):
@@ -118,7 +118,7 @@ class Solver:
             changed = self._decide()
             if changed is None:
                 return {source: index for source, index in self._chosen.items() if source != USER}
-            # Time on the processor: waiting for a registry has bounds of its own.
+            # Processor time only: waiting for registries has its own limits.
             if time.thread_time() > give_up_at:
                 break
         raise self._too_long()
@@ -129,7 +129,7 @@ class Solver:
             self._met.setdefault(source, len(self._met))
 
     def _propagate(self, changed: Source) -> None:
-        """Draw every conclusion from what is known about a source that just changed."""
+        """Draw all conclusions after a source changed."""
         waiting = [changed]
         while waiting:
             source = waiting.pop()
@@ -145,7 +145,7 @@ class Solver:
                     waiting.append(conclusion)
 
     def _conclude(self, incompatibility: Incompatibility) -> Source | Incompatibility | None:
-        """Apply one incompatibility: return it if it is violated, or the source that it says something new of."""
+        """Apply one incompatibility: return it if it is violated, or the source that it restricts further."""
         open_source = None
         for source, bits in incompatibility.terms.items():
             allowed = self._allowed_of(source)
@@ -165,7 +165,7 @@ class Solver:
         return self._everything(source) if allowed is None else allowed
 
     def _everything(self, source: Source) -> Bits:
-        return (_USER_UNIVERSE if source == USER else self._question.universe(source)).everything
+        return (_USER_UNIVERSE if source == USER else self._problem.universe(source)).everything
 
     def _assign(self, source: Source, bits: Bits, cause: Incompatibility | None) -> None:
         self._steps.append(_Step(source, bits, len(self._chosen), cause))
@@ -178,7 +178,7 @@ class Solver:
             heapq.heappush(self._needed, (self._met[source], source))
 
     def _decide(self) -> Source | None:
-        """Choose a candidate for the source that was met first; return nothing when all are chosen."""
+        """Choose a candidate for the required source that was mentioned first; return None when all are chosen."""
         while self._needed and self._needed[0][1] in self._chosen:
             heapq.heappop(self._needed)
         if not self._needed:
@@ -186,18 +186,18 @@ class Solver:
         if len(self._chosen) > self._limits.packages:
             raise LimitExceeded("the closure has too many packages", "packages", self._limits)
         source = self._needed[0][1]
-        index = 0 if source == USER else self._question.choose(source, self._allowed[source], self._chosen)
+        index = 0 if source == USER else self._problem.choose(source, self._allowed[source], self._chosen)
         if not self._expand(source, index):
             self._chosen[source] = index
             self._assign(source, bit(index), None)
         return source
 
     def _expand(self, source: Source, index: int) -> bool:
-        """Learn what follows from a candidate; tell whether that already rules it out."""
+        """Learn the facts of a candidate, and return whether they already rule it out."""
         if source == USER or (source, index) in self._expanded:
             return False
         self._expanded.add((source, index))
-        facts = self._question.facts(source, index)
+        facts = self._problem.facts(source, index)
         for fact in facts:
             self._learn(fact)
         return any(self._rules_out(fact, source) for fact in facts)
@@ -207,7 +207,7 @@ class Solver:
         return all(not self._allowed_of(source) & ~bits for source, bits in others)
 
     def _resolve_conflict(self, conflict: Incompatibility) -> Incompatibility:
-        """Find the decision that a conflict goes back to, undo everything since, and return why it was wrong."""
+        """Find the decision that caused a conflict, undo all steps since, and return the new incompatibility."""
         while not conflict.is_hopeless:
             at, before = self._latest_cause(conflict)
             step = self._steps[at]
@@ -220,7 +220,7 @@ class Solver:
         raise Unsolvable(conflict)
 
     def _latest_cause(self, conflict: Incompatibility) -> tuple[int, int]:
-        """Return the step that completed a conflict, and the level of everything else in it."""
+        """Return the step that completed a conflict, and the highest level of its other terms."""
         # -1: before the first step.
         latest, at, before = USER, -1, 0
         for source, bits in conflict.terms.items():
@@ -240,7 +240,7 @@ class Solver:
         return self._steps[at].level if at >= 0 else 0
 
     def _left_open(self, step: _Step, conflict: Incompatibility) -> Bits:
-        """Return what a step leaves possible of its source besides what a conflict says of it."""
+        """Return the candidates that a step allows and that are not in the conflict's term."""
         return self._everything(step.source) & step.bits & ~conflict.terms[step.source]
 
     def _first_satisfying(self, source: Source, bits: Bits) -> int:
@@ -255,7 +255,7 @@ class Solver:
         raise AssertionError("a term of a conflict is not satisfied")
 
     def _combine(self, conflict: Incompatibility, step: _Step) -> Incompatibility:
-        """Replace the step that completed a conflict by its own cause."""
+        """Return the conflict with the step that completed it replaced by that step's cause."""
         cause = step.cause
         assert cause is not None  # noqa: S101 - decisions were dealt with by the caller
         terms = {source: bits for source, bits in conflict.terms.items() if source != step.source}
@@ -278,7 +278,7 @@ class Solver:
     def _too_long(self) -> SearchTooLong:
         tried = dict.fromkeys(str(step.source) for step in reversed(self._steps) if step.source != USER)
         return SearchTooLong(
-            "no answer was found in reasonable time",
-            why=f"the search was given up while it tried versions of {', '.join(list(tried)[:6])}",
-            next=f"give some roots narrower versions, or the search more room with {setting('solver_rounds')}",
+            "no set of versions was found within the limits of the search",
+            why=f"the search ended while it tried versions of {', '.join(list(tried)[:6])}",
+            next=f"give some roots narrower versions, or raise the limit with {setting('solver_rounds')}",
         )

@@ -1,4 +1,4 @@
-"""Which moves to offer where packages cannot be installed side by side, so that pasting them once is enough."""
+"""Moves to offer for packages that cannot be installed side by side; one paste is enough for all of them."""
 
 import json
 from collections import defaultdict
@@ -18,14 +18,14 @@ KNOWN_MOVES_FILE = Path(__file__).with_name("known_moves.json")
 
 
 class KnownMove(NamedTuple):
-    """One entry of the file; what a * in it means is told there."""
+    """One entry of the file, which also explains the `*`."""
 
     source: str
     targets: tuple[str, ...]
 
 
 def known_direction(one: Source, other: Source) -> tuple[Source, Source] | None:
-    """Return the older of two sources and the newer one, where moves are known to lead from one to the other."""
+    """Return the older and the newer of two sources, if known moves connect them."""
     if _spelled(one) in _origins(other):
         return one, other
     if _spelled(other) in _origins(one):
@@ -34,7 +34,7 @@ def known_direction(one: Source, other: Source) -> tuple[Source, Source] | None:
 
 
 def known_targets(old: Source, among: Collection[Source]) -> tuple[Source, ...]:
-    """Return where known moves of a source end, of all that is there; several where one package became many."""
+    """Return the sources among these at which known moves of a source end; several if one package became many."""
     start = _spelled(old)
     reached = [source for source in among if start in _origins(source)]
     passed = {origin for source in reached for origin in _origins(source)}
@@ -43,14 +43,14 @@ def known_targets(old: Source, among: Collection[Source]) -> tuple[Source, ...]:
 
 @cache
 def _known_moves() -> tuple[KnownMove, ...]:
-    # Only a suggestion needs it.
+    # Read late: only suggestions need it.
     entries = json.loads(KNOWN_MOVES_FILE.read_bytes())["moves"]
     return tuple(KnownMove(entry["from"], tuple(entry["to"])) for entry in entries)
 
 
 @cache
 def _origins(target: Source) -> frozenset[str]:
-    """Return every source from which known moves lead to this one, in one step or in many."""
+    """Return all sources that known moves connect to this one, directly or not."""
     found: set[str] = set()
     left = [_spelled(target)]
     while left:
@@ -61,7 +61,7 @@ def _origins(target: Source) -> frozenset[str]:
 
 
 def _steps_to(target: str) -> Iterator[str]:
-    # Backwards, since there a * has always been filled: what it stands for in `from`, it stands for in `to` as well.
+    # Backwards: matching `to` gives the text of the `*`, which then completes `from`.
     for move in _known_moves():
         for pattern in move.targets:
             part = _part(pattern, target)
@@ -70,7 +70,7 @@ def _steps_to(target: str) -> Iterator[str]:
 
 
 def _part(pattern: str, text: str) -> str | None:
-    """Return what the * of a pattern stands for in a text that fits, or nothing where it does not fit."""
+    """Return the text that the `*` of a pattern matches, or None if the pattern does not match."""
     start, star, end = pattern.partition("*")
     if not star:
         return "" if text == pattern else None
@@ -83,12 +83,12 @@ def _spelled(source: Source) -> str:
 
 
 IF_SUCCESSOR = "if one of them is the other's successor"
-# Of a family in more places than this, nobody can say where it went.
+# For a family in more organisations than this, no direction can be guessed.
 _MOST_PLACES = 5
 
 
 def suggest_moves(resolution: Resolution, groups: Iterable[Collection[Source]]) -> dict[Source, Move]:
-    """Return moves that leave one package of each group, as far as its packages can take each other's place."""
+    """Return moves that leave one package of each group and kind."""
     left_behind: dict[Source, set[Source]] = defaultdict(set)
     for group in groups:
         for old, new in _directions(resolution, group):
@@ -100,7 +100,7 @@ def suggest_moves(resolution: Resolution, groups: Iterable[Collection[Source]]) 
 
 
 def suggest_family_moves(resolution: Resolution, places: Collection[Sequence[Source]]) -> dict[Source, Move]:
-    """Return moves that bring the members of a family from older places to the newest, if it is clear which that is."""
+    """Return moves of a family's members to its newest organisation, if that is clear."""
     newest = _newest(resolution, places) if len(places) <= _MOST_PLACES else None
     if newest is None:
         return {}
@@ -111,15 +111,13 @@ def suggest_family_moves(resolution: Resolution, places: Collection[Sequence[Sou
 def format_offer(
     resolution: Resolution, moves: Mapping[Source, Move], installed: Collection[Source], condition: str
 ) -> list[str]:
-    """Return what to write on that condition: the moves, and what to ask for instead of packages that moved."""
+    """Return advice under a condition: the `moves` lines to paste, and the roots to change."""
     if not moves:
         return []
-    # A move of what nobody has and nobody needs would be refused.
+    # `lock` refuses a move of a source that is neither installed nor required.
     known = _named_after(resolution, moves).union(installed)
     declared = [move for move in moves.values() if move.source in known]
-    lines = (
-        [f"{condition}, say so in xplock.yaml:", *format_moves(declared)] if declared else [f"{condition}:"]
-    )
+    lines = [f"{condition}, add to xplock.yaml:", *format_moves(declared)] if declared else [f"{condition}:"]
     asked = {root.source for root in resolution.roots}
     return lines + [
         f"  {_asked_instead(root, moves[root.source].targets, asked)}"
@@ -129,7 +127,7 @@ def format_offer(
 
 
 def namesakes(resolution: Resolution, names: Mapping[Source, str]) -> dict[tuple[Kind, str], list[Source]]:
-    """Return the packages that would be one object, by the kind and name of each such object."""
+    """Return the packages that have the same kind and object name, by these."""
     groups: dict[tuple[Kind, str], list[Source]] = defaultdict(list)
     for source, chosen in resolution.packages.items():
         groups[chosen.kind, names[source]].append(source)
@@ -137,7 +135,7 @@ def namesakes(resolution: Resolution, names: Mapping[Source, str]) -> dict[tuple
 
 
 def older_first(resolution: Resolution, one: Source, other: Source) -> tuple[Source, Source]:
-    """Return what is known, or else guess, about which one was left behind: the one whose version is lower."""
+    """Return the older source first: by known moves, otherwise the one with the lower version."""
     known = known_direction(one, other)
     if known:
         return known
@@ -148,7 +146,7 @@ def older_first(resolution: Resolution, one: Source, other: Source) -> tuple[Sou
 
 
 def _directions(resolution: Resolution, group: Collection[Source]) -> Iterator[tuple[Source, Source]]:
-    """Yield each older package of a group with the newest one; a package cannot become one of another kind."""
+    """Yield each older package of a group with the newest one of its kind."""
     kinds: dict[Kind, list[Source]] = defaultdict(list)
     for source in sorted(group):
         kinds[resolution.packages[source].kind].append(source)
@@ -165,14 +163,14 @@ def _targets(resolution: Resolution, old: Source, successors: Collection[Source]
 
 
 def _family_moves(resolution: Resolution, moves: Iterable[Move]) -> Iterator[Move]:
-    """Yield the moves of all members that have a counterpart where one of them goes: a family moves together."""
+    """Yield moves for all members that have a counterpart in the new organisation: a family moves together."""
     families: dict[tuple[str, str, str], list[Source]] = defaultdict(list)
     for source, chosen in resolution.packages.items():
         if family := chosen.package.metadata.family:
             families[family, source.registry, source.parent].append(source)
     for move in moves:
         family = resolution.packages[move.source].package.metadata.family or ""
-        # Taken out, since the first member that moves says where the others go.
+        # Removed, since the first member that moves decides for the others.
         for member in families.pop((family, move.source.registry, move.source.parent), ()):
             there = _beside(move.targets[0], member)
             if there in resolution.packages or _is_known_to_move(member, there):
@@ -217,7 +215,7 @@ def _asked_instead(root: Root, targets: Sequence[Source], asked: Collection[Sour
 
 
 def _named_after(resolution: Resolution, moves: Mapping[Source, Move]) -> set[Source]:
-    """Return what is still depended on by name once these moves are made; packages that moved depend on nothing."""
+    """Return the sources that packages still name after these moves; replaced packages no longer count."""
     named: set[Source] = set()
     reached: set[Source] = set()
     left = [target for root in resolution.roots for target in _ends(root.source, moves)]

@@ -1,4 +1,4 @@
-"""What is odd about an answer, though it holds."""
+"""Notes on a valid resolution that a reviewer should see."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from render.resolve.model import Resolution
 
 
 def notes(resolution: Resolution) -> tuple[str, ...]:
-    """Return a line for everything that a reviewer should know."""
+    """Return one line for each note."""
     return (
         *_wrong_kinds(resolution),
         *_completed(resolution),
@@ -21,21 +21,21 @@ def _wrong_kinds(resolution: Resolution) -> Iterator[str]:
         for edge in chosen.dependencies:
             said, target = edge.dependency and edge.dependency.kind, resolution.packages.get(edge.source)
             if target and said not in (None, target.kind):
-                yield f"{source} takes {edge.source} for a {said}; it is a {target.kind}"
+                yield f"{source} declares {edge.source} as a {said}, but it is a {target.kind}"
 
 
 def _completed(resolution: Resolution) -> Iterator[str]:
     for source, chosen in resolution.packages.items():
         for edge in chosen.dependencies:
             if edge.completed and edge.dependency:
-                yield f"{source} depends on {edge.dependency.package}, taken as {edge.source}"
+                yield f"{source} depends on {edge.dependency.package}, completed to {edge.source}"
 
 
 def _lookalikes(resolution: Resolution) -> Iterator[str]:
-    """Two sources with equal last components may be one package under two names, or a trap."""
+    """Yield sources that end alike: one package in two registries, or a deceptive copy."""
     ends: dict[tuple[str, ...], list[Source]] = defaultdict(list)
     for source in resolution.packages:
         ends[tuple(source.repository.split("/")[-2:])].append(source)
     for sources in ends.values():
         if len(sources) > 1:
-            yield f"{' and '.join(map(str, sources))} look like one package from {len(sources)} places"
+            yield f"{' and '.join(map(str, sources))} look like the same package in {len(sources)} registries or organisations"

@@ -7,7 +7,7 @@ from itertools import count
 from threading import Lock
 from typing import Any, TypeVar
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 # For what the search waits for right now.
 AT_ONCE = 1 << 30
@@ -22,14 +22,14 @@ class Workers:
         self._order = count()
         self._lock = Lock()
 
-    def submit(self, ask: Callable[[], Answer], urgency: int) -> "Future[Answer]":
+    def submit(self, ask: Callable[[], Result], urgency: int) -> "Future[Result]":
         """Queue a question; after `stop` its answer is cancelled."""
-        future: Future[Answer] = Future()
+        future: Future[Result] = Future()
         self._queue(future, ask, urgency)
         return future
 
-    def hurry(self, future: "Future[Answer]", ask: Callable[[], Answer]) -> None:
-        """Answer a queued question next."""
+    def hurry(self, future: "Future[Result]", ask: Callable[[], Result]) -> None:
+        """Result a queued question next."""
         if not future.running() and not future.done():
             self._queue(future, ask, AT_ONCE)
 
@@ -42,7 +42,7 @@ class Workers:
             future.cancel()
         self._pool.shutdown()
 
-    def _queue(self, future: "Future[Answer]", ask: Callable[[], Answer], urgency: int) -> None:
+    def _queue(self, future: "Future[Result]", ask: Callable[[], Result], urgency: int) -> None:
         with self._lock:
             heappush(self._waiting, (-urgency, next(self._order), future, ask))
         try:

@@ -75,7 +75,7 @@ def test_what_people_should_know_about_the_lock_is_in_its_commit(fleet: Fleet, t
     message = git(fleet.server, "log", "-1", "--format=%B", "main")
     user, lib = "xpkg.example.org/acme/user", "xpkg.example.org/acme/lib"
     assert done == committed(fleet.tip)
-    assert f"\nNote     {user} takes {lib} for a Configuration; it is a Function\n" in message
+    assert f"\nNote     {user} declares {lib} as a Configuration, but it is a Function\n" in message
     # What is odd about the sidecar is nothing for a commit.
     assert "/proc/nowhere" not in message
 

@@ -285,7 +285,7 @@ def test_a_locked_version_that_vanished_is_not_lowered_silently(
     accepted = run(["lock", "-U", "--allow-downgrade", str(project)])
 
     assert (refused, accepted) == (1, 0)
-    assert "would go back from v2.0.0 to v1.0.0" in capsys.readouterr().err
+    assert "would move down from v2.0.0 to v1.0.0" in capsys.readouterr().err
     assert kept == before
     assert locked(project) == {"base": "v1.0.0"}
 

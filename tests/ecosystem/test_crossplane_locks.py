@@ -205,8 +205,8 @@ def test_two_sources_of_one_name_are_named_with_who_wants_each_and_lines_to_past
     assert caught.value.exit_code == 4
     assert "one Function named crossplane-contrib-function-auto-ready" in caught.value.what
     assert caught.value.why[:2] == (
-        f"{new}/function-auto-ready v0.7.0 is wanted by {toolkit}/dot-application (>=v0.2.0)",
-        f"{old}/function-auto-ready v0.7.0 is wanted by {toolkit}/dot-github (>=v0.2.1), "
+        f"{new}/function-auto-ready v0.7.0 is required by {toolkit}/dot-application (>=v0.2.0)",
+        f"{old}/function-auto-ready v0.7.0 is required by {toolkit}/dot-github (>=v0.2.1), "
         f"{toolkit}/dot-sql (>=v0.2.1)",
     )
     assert offered_moves(caught.value.next) == {

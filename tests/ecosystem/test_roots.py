@@ -144,7 +144,7 @@ def test_a_constraint_that_no_known_version_satisfies_is_named(root: str) -> Non
     with pytest.raises(NoSolution) as caught:
         lock_root(root)
 
-    assert caught.value.what == f"no version of {source} suits who needs it"
+    assert caught.value.what == f"no version of {source} suits its dependant"
     assert any(line.endswith(f" accepts {source} {constraint}") for line in caught.value.why)
 
 
@@ -155,7 +155,7 @@ def test_a_dependency_that_nobody_publishes_is_named(root: str) -> None:
     with pytest.raises(MissingPackage) as caught:
         lock_root(root)
 
-    assert caught.value.what == f"{source} is needed and cannot be had"
+    assert caught.value.what == f"{source} is required, but cannot be fetched"
     assert f"{source} does not exist" in caught.value.why
 
 

@@ -68,11 +68,11 @@ def test_two_packages_of_one_name_are_named_with_who_wants_them() -> None:
     assert caught.value.exit_code == 4
     assert caught.value.what == "two packages would be one Function named acme-base"
     assert caught.value.why == (
-        f"{ONE} v1.0.0 is wanted by {named('app')} (>=1)",
-        f"{OTHER} v2.0.0 is wanted by {named('app')} (*), you (any version)",
+        f"{ONE} v1.0.0 is required by {named('app')} (>=1)",
+        f"{OTHER} v2.0.0 is required by {named('app')} (*), you (any version)",
     )
     assert list(caught.value.next) == [
-        "if one of them is the other's successor, say so in xplock.yaml:",
+        "if one of them is the other's successor, add to xplock.yaml:",
         *format_moves([Move(named(ONE), (named(OTHER),))]),
         "if both are needed, give one of them a name of its own in a manifest",
     ]

@@ -253,10 +253,7 @@ def test_a_new_tag_that_they_do_not_accept_is_refused() -> None:
         told.lock("new v2.0.0", "user v1.0.0", moves=(move("old", "new"),))
 
     assert caught.value.exit_code == 4
-    assert (
-        f"{named('user')} v1.0.0 accepts {named('new')} ^1 (in the place of {named('old')})"
-        in caught.value.why
-    )
+    assert f"{named('user')} v1.0.0 accepts {named('new')} ^1 (instead of {named('old')})" in caught.value.why
 
 
 def test_where_the_new_package_has_no_tag_to_show_there_is_no_alias() -> None:

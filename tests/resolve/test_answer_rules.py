@@ -1,4 +1,4 @@
-"""What a whole answer has to keep besides versions."""
+"""Rules on a whole resolution besides constraints."""
 
 from dataclasses import replace
 
@@ -89,11 +89,11 @@ def test_a_family_follows_the_major_version_of_its_members() -> None:
     assert versions(solve(family(), root("app")))["family-aws"] == "v1.5.0"
 
 
-def test_a_family_that_is_free_is_the_highest_as_crossplane_takes_it() -> None:
+def test_a_free_family_gets_the_highest_version_as_in_crossplane() -> None:
     assert versions(solve(family(), root("app"), follow_families=False))["family-aws"] == "v2.1.0"
 
 
-def test_a_family_that_comes_up_before_its_members_follows_them_too() -> None:
+def test_a_family_chosen_before_its_members_follows_them_too() -> None:
     assert versions(solve(family("family-aws", s3="*"), root("app")))["family-aws"] == "v1.5.0"
     assert versions(solve(family(), root("app"), root("family-aws")))["family-aws"] == "v1.5.0"
 
@@ -105,7 +105,7 @@ def test_a_family_follows_the_highest_of_its_members() -> None:
     assert versions(solve(family(ec2="<2"), root("app")))["family-aws"] == "v1.5.0"
 
 
-def test_following_is_a_preference_and_no_rule() -> None:
+def test_following_the_family_is_a_preference_and_not_a_rule() -> None:
     catalog = family(**{"family-aws": ">=2"})
 
     assert versions(solve(catalog, root("app")))["family-aws"] == "v2.1.0"
@@ -129,22 +129,22 @@ def test_a_locked_version_that_is_no_longer_offered_is_not_lowered_silently(upgr
             FakeCatalog(BASES),
             root("base"),
             preferred={} if upgrade else before,
-            released=before if upgrade else {},
+            upgraded=before if upgrade else {},
         )
 
     assert caught.value.exit_code == 1
-    assert caught.value.what == f"{named('base')} would go back from v1.2.0 to v1.1.0"
+    assert caught.value.what == f"{named('base')} would move down from v1.2.0 to v1.1.0"
 
 
 def test_a_locked_version_that_is_no_longer_offered_is_not_raised_silently_either() -> None:
     with pytest.raises(LostVersion) as caught:
         solve(FakeCatalog(BASES), root("base"), preferred=locked(base="v1.0.5"))
 
-    assert caught.value.what == f"{named('base')} would go on from v1.0.5 to v1.1.0"
+    assert caught.value.what == f"{named('base')} would move up from v1.0.5 to v1.1.0"
 
 
-def test_an_upgrade_may_leave_behind_what_is_no_longer_offered() -> None:
-    resolution = solve(FakeCatalog(BASES), root("base"), released=locked(base="v1.0.5"))
+def test_a_requested_upgrade_may_leave_a_version_that_is_gone() -> None:
+    resolution = solve(FakeCatalog(BASES), root("base"), upgraded=locked(base="v1.0.5"))
 
     assert versions(resolution) == {"base": "v1.1.0"}
 
@@ -166,12 +166,12 @@ def test_a_dependency_on_disk_may_get_the_kind_wrong() -> None:
     assert versions(solve(FakeCatalog(BASES), wish)) == {"base": "v1.1.0"}
 
 
-def test_a_lower_version_is_accepted_where_the_user_says_so() -> None:
+def test_a_requested_lower_version_is_accepted() -> None:
     before = locked(base="v1.2.0")
     asked = {named("base"): Request(tag="v1.1.0")}
 
     assert versions(solve(FakeCatalog(BASES), root("base"), preferred=before, allow_lower=True))
-    assert versions(solve(FakeCatalog(BASES), root("base"), released=before, asked=asked))
+    assert versions(solve(FakeCatalog(BASES), root("base"), upgraded=before, asked=asked))
 
 
 def test_a_version_that_no_longer_fits_may_be_lowered() -> None:
@@ -180,7 +180,7 @@ def test_a_version_that_no_longer_fits_may_be_lowered() -> None:
     assert versions(resolution) == {"base": "v1.0.0"}
 
 
-def test_a_version_that_is_offered_and_fits_may_be_lowered_for_what_it_depends_on() -> None:
+def test_a_version_may_be_lowered_because_of_its_dependencies() -> None:
     catalog = FakeCatalog({"app v2.0.0": {"base": ">=1.1"}, "app v1.0.0": {"base": "*"}, **BASES})
 
     resolution = solve(

@@ -27,7 +27,7 @@ def test_of_two_spellings_of_one_version_the_one_with_v_is_higher() -> None:
         assert tags_of(make_universe(tags, [], {})) == ["1.0.0", "v1.0.0"]
 
 
-def test_what_is_asked_for_by_name_is_there_and_lowest() -> None:
+def test_a_candidate_requested_by_name_is_the_lowest() -> None:
     asked = [Request(tag="main"), Request(tag="v9.9.9"), Request(digest=DIGEST), Request(tag="v1.0.0")]
 
     universe = make_universe(["v1.0.0", "v2.0.0"], asked, {})
@@ -54,7 +54,7 @@ def test_candidates_do_not_depend_on_the_order_of_questions() -> None:
     assert make_universe([], asked, {}) == make_universe([], reversed(asked), {})
 
 
-def test_what_answers_a_request() -> None:
+def test_the_candidates_that_satisfy_a_request() -> None:
     universe = make_universe(["v1.0.0", "v1.1.0", "v2.0.0-rc.1"], [Request(tag="main")], {})
     main, first, second, _ = (bit(i) for i in range(4))
 

@@ -1,4 +1,4 @@
-"""An error says who wants what, what there is, and an edit that helps."""
+"""A conflict's error has the constraints, the existing versions, and an edit that helps."""
 
 import os
 import subprocess
@@ -43,7 +43,7 @@ def test_the_whole_text_of_a_conflict() -> None:
     ]
 
 
-def test_the_order_of_wishes_does_not_change_the_text() -> None:
+def test_the_order_of_requests_does_not_change_the_text() -> None:
     wishes = [root("app", tag="v2.0.0"), root("site", "<2")]
 
     one, other = (failure(FakeCatalog(PACKAGES), *roots) for roots in (wishes, reversed(wishes)))
@@ -89,7 +89,7 @@ def test_an_edit_that_breaks_another_rule_is_not_suggested() -> None:
     )
 
 
-def test_a_long_way_to_a_conflict_is_told_link_by_link() -> None:
+def test_a_long_derivation_is_shown_step_by_step() -> None:
     catalog = FakeCatalog(
         {
             "app v1.0.0": {"mid": "^1"},
@@ -101,7 +101,7 @@ def test_a_long_way_to_a_conflict_is_told_link_by_link() -> None:
 
     error = failure(catalog, root("app", tag="v1.0.0"))
 
-    assert error.what == f"no version of {named('base')} suits who needs it"
+    assert error.what == f"no version of {named('base')} suits its dependant"
     assert error.why == (
         f"{named('deep')} v0.3.0 accepts {named('base')} >=9",
         "it has v2.0.0, v1.1.0, v1.0.0",
@@ -112,7 +112,7 @@ def test_a_long_way_to_a_conflict_is_told_link_by_link() -> None:
     assert error.next == (f"use another version of {named('deep')}, or ask its maintainers",)
 
 
-def test_versions_of_one_dependant_that_want_the_same_share_a_line() -> None:
+def test_versions_of_one_dependant_with_one_constraint_share_a_line() -> None:
     many: Packages = {f"app v1.{i}.0": {"base": ">=9"} for i in range(9)}
 
     error = failure(FakeCatalog({**many, **BASES}), root("app"))
@@ -121,7 +121,7 @@ def test_versions_of_one_dependant_that_want_the_same_share_a_line() -> None:
     assert f"{named('app')} {shown} accepts {named('base')} >=9" in error.why
 
 
-def test_many_reasons_are_cut_and_counted() -> None:
+def test_many_reasons_are_shortened_and_counted() -> None:
     many: Packages = {f"app v1.{i}.0": {"base": f">={i + 9}"} for i in range(20)}
 
     error = failure(FakeCatalog({**many, **BASES}), root("app"))
@@ -130,13 +130,13 @@ def test_many_reasons_are_cut_and_counted() -> None:
     assert error.why[-1] == "… and 14 more"
 
 
-def test_a_repository_without_any_version_says_so() -> None:
+def test_a_repository_without_versions_is_an_error() -> None:
     error = failure(FakeCatalog({"base main": {}}), root("base"))
 
-    assert "it has no version that could be installed" in error.why
+    assert "it has no version that can be installed" in error.why
 
 
-def test_a_missing_package_names_who_needs_it_and_how_it_came_there() -> None:
+def test_the_error_for_a_missing_package_names_its_dependants() -> None:
     error = failure(FakeCatalog({"app v1.0.0": {"gone": ">=1"}}), root("app", tag="v1.0.0"))
 
     assert isinstance(error, MissingPackage)

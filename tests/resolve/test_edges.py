@@ -1,4 +1,4 @@
-"""What a package depends on, with missing registries filled in from the package itself."""
+"""Edges to the dependencies of a package, with missing registries completed."""
 
 import pytest
 from rig.builders.catalogs import FakeCatalog, digest_of, named, written
@@ -18,7 +18,7 @@ def edges_of(*dependencies: Dependency, complete: bool = True) -> tuple[Edge, ..
     return dependency_edges(named(APP), package, complete=complete)
 
 
-def test_dependencies_keep_their_order_and_who_asks() -> None:
+def test_dependencies_keep_their_order_and_their_dependant() -> None:
     edges = edges_of(written("x.example/b/two", ">=1"), written("x.example/a/one"))
 
     assert [str(edge.source) for edge in edges] == ["x.example/b/two", "x.example/a/one"]
@@ -40,7 +40,7 @@ def test_a_missing_registry_is_that_of_the_immediate_dependant(text: str, comple
     assert (str(edge.source), edge.completed) == (completed, True)
 
 
-def test_a_missing_registry_is_refused_where_the_user_says_so() -> None:
+def test_a_missing_registry_is_refused_by_setting() -> None:
     with pytest.raises(RefusedPartial) as caught:
         edges_of(written("acme/provider-x"), complete=False)
 
@@ -48,7 +48,7 @@ def test_a_missing_registry_is_refused_where_the_user_says_so() -> None:
     assert caught.value.what == f"{APP} depends on 'acme/provider-x', which names no registry"
 
 
-def test_a_digest_is_asked_for_as_a_digest() -> None:
+def test_a_digest_constraint_is_a_digest_request() -> None:
     [edge] = edges_of(written("x.example/a/one", digest_of("bytes")))
 
     assert edge.request == Request(digest=digest_of("bytes"))

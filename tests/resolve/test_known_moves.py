@@ -1,4 +1,4 @@
-"""What everyone can know about packages that moved, and which of two sources is the older one."""
+"""Known moves of public packages, and the older of two sources."""
 
 import json
 import subprocess
@@ -59,11 +59,11 @@ def test_the_older_one_is_known_whichever_is_named_first(old: str, new: str) -> 
         ("xpkg.example.org/acme/a", "xpkg.example.org/acme/b"),
     ],
 )
-def test_about_others_nothing_is_known(one: str, other: str) -> None:
+def test_other_sources_have_no_known_direction(one: str, other: str) -> None:
     assert known_direction(*sources(one, other)) is None
 
 
-def test_one_package_that_became_many_leads_to_all_of_them_that_are_there() -> None:
+def test_a_package_that_became_many_moves_to_all_of_them() -> None:
     there = sources(
         f"{UPBOUND}/provider-aws",
         f"{UPBOUND}/provider-aws-ec2",
@@ -77,7 +77,7 @@ def test_one_package_that_became_many_leads_to_all_of_them_that_are_there() -> N
     assert known_targets(there[0], there) == there[1:4]
 
 
-def test_what_is_only_passed_on_the_way_is_no_target() -> None:
+def test_a_source_in_the_middle_of_known_moves_is_not_a_target() -> None:
     old, between, new = sources(
         "xpkg.upbound.io/crossplane/provider-helm", f"{CONTRIB}/provider-helm", f"{CROSSPLANE}/provider-helm"
     )
@@ -113,7 +113,7 @@ def test_every_entry_is_written_as_the_file_says() -> None:
         assert "*" not in entry["from"] or all("*" in text for text in entry["to"])
 
 
-def test_a_source_has_one_entry_and_none_leads_back_to_itself() -> None:
+def test_a_source_has_one_entry_and_no_move_ends_where_it_started() -> None:
     olds = [entry["from"] for entry in entries()]
 
     assert len(set(olds)) == len(olds)
@@ -125,7 +125,7 @@ def test_a_source_has_one_entry_and_none_leads_back_to_itself() -> None:
             assert known_targets(old, [old, new]) == (new,)
 
 
-def test_nobody_reads_the_file_before_a_suggestion_is_made() -> None:
+def test_the_file_is_read_only_for_a_suggestion() -> None:
     script = (
         "import sys; opened = []; "
         "sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == 'open' else None); "

@@ -1,4 +1,4 @@
-"""One owner for every object, one place for every family, and what to paste where there are two."""
+"""One owner for every object, one organisation for every family, and moves to paste otherwise."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from render.packages import Kind
 from render.resolve.owners import ScatteredFamily, SharedObjects
 
 CRD = "CustomResourceDefinition things.example.org"
-SUCCESSOR = "if one of them is the other's successor, say so in xplock.yaml:"
+SUCCESSOR = "if one of them is the other's successor, add to xplock.yaml:"
 
 
 def shared(one: str, other: str, kinds: Mapping[str, Kind] | None = None) -> FakeCatalog:
@@ -31,18 +31,18 @@ def shared(one: str, other: str, kinds: Mapping[str, Kind] | None = None) -> Fak
         ("Composition x",) * 2 + (Kind.CONFIGURATION,),
     ],
 )
-def test_two_packages_that_bring_one_object_are_an_error(one: str, other: str, kind: Kind) -> None:
+def test_two_packages_that_install_one_object_are_an_error(one: str, other: str, kind: Kind) -> None:
     catalog = shared(one, other, {"new": kind, "old": kind})
 
     with pytest.raises(SharedObjects) as caught:
         solve(catalog, root("app"))
 
     assert caught.value.exit_code == 4
-    assert caught.value.what == "2 packages bring the same objects"
+    assert caught.value.what == "2 packages install the same objects"
     assert caught.value.why == (
         f"{named('new')} and {named('old')} install {one}",
-        f"{named('new')} v2.0.0 is wanted by {named('app')} (>=1)",
-        f"{named('old')} v1.0.0 is wanted by {named('app')} (*)",
+        f"{named('new')} v2.0.0 is required by {named('app')} (>=1)",
+        f"{named('old')} v1.0.0 is required by {named('app')} (*)",
     )
     assert list(caught.value.next) == [SUCCESSOR, *format_moves([Move(named("old"), (named("new"),))])]
 
@@ -63,7 +63,7 @@ def test_functions_and_different_objects_do_not_collide(
     assert len(versions(solve(shared(one, other, kinds), root("app")))) == 3
 
 
-def test_packages_of_two_kinds_cannot_take_each_others_place() -> None:
+def test_no_move_is_offered_between_packages_of_two_kinds() -> None:
     catalog = shared(CRD, CRD, {"new": Kind.PROVIDER, "old": Kind.CONFIGURATION})
 
     with pytest.raises(SharedObjects) as caught:
@@ -82,7 +82,7 @@ def test_many_shared_objects_are_counted() -> None:
     assert caught.value.why[0].endswith("c2.example.org and 6 more")
 
 
-def test_all_that_collide_are_offered_and_the_first_are_shown() -> None:
+def test_moves_are_offered_for_all_conflicts_and_the_first_are_shown() -> None:
     pairs = {f"{name}{i}": [f"{CRD}{i}"] for i in range(5) for name in ("new", "old")}
     catalog = FakeCatalog(
         {"app v1.0.0": dict.fromkeys(pairs, "*"), **{f"{name} v1.0.0": {} for name in pairs}}, objects=pairs
@@ -92,7 +92,7 @@ def test_all_that_collide_are_offered_and_the_first_are_shown() -> None:
         solve(catalog, root("app"))
 
     moves = offered_moves(caught.value.next)
-    assert caught.value.what == "10 packages bring the same objects"
+    assert caught.value.what == "10 packages install the same objects"
     assert caught.value.why[2:4] == (
         f"{named('new2')} and {named('old2')} install {CRD}2",
         "… and 2 more",
@@ -102,7 +102,7 @@ def test_all_that_collide_are_offered_and_the_first_are_shown() -> None:
     assert len(versions(solve(catalog, root("app"), moves=moves))) == 6
 
 
-def test_packages_of_one_name_are_offered_along_with_those_that_share_objects() -> None:
+def test_moves_for_equal_names_and_for_shared_objects_are_offered_together() -> None:
     old, new = "a.example/acme/function-x", "b.example/acme/function-x"
     catalog = FakeCatalog(
         {
@@ -122,7 +122,7 @@ def test_packages_of_one_name_are_offered_along_with_those_that_share_objects() 
     assert offered_moves(caught.value.next) == {named("old"): (named("new"),), named(old): (named(new),)}
 
 
-def test_a_root_that_was_left_behind_is_to_be_asked_for_no_longer() -> None:
+def test_the_advice_for_a_replaced_root_is_to_remove_it() -> None:
     catalog = shared(CRD, CRD)
 
     with pytest.raises(SharedObjects) as depended_on:
@@ -147,8 +147,8 @@ def test_a_root_that_was_left_behind_is_to_be_asked_for_no_longer() -> None:
 
 A, B, C = "a.example/acme", "b.example/acme", "a.example/other"
 UPBOUND, CROSSPLANE = "xpkg.upbound.io/crossplane-contrib", "xpkg.crossplane.io/crossplane-contrib"
-PLACE = "take all members from one place"
-MOVED = "if they have moved to another, say so in xplock.yaml:"
+PLACE = "take all members from one organisation"
+MOVED = "if they have moved to another, add to xplock.yaml:"
 
 
 def members(*packages: str) -> FakeCatalog:
@@ -166,19 +166,19 @@ def scattered(catalog: FakeCatalog) -> ScatteredFamily:
     return caught.value
 
 
-def test_a_family_in_two_places_is_an_error() -> None:
+def test_a_family_in_two_organisations_is_an_error() -> None:
     registry = scattered(members(f"{A}/s3 v1.0.0", f"{B}/ec2 v1.0.0"))
     organisation = scattered(members(f"{A}/s3 v1.0.0", f"{C}/sqs v1.0.0"))
 
     assert registry.exit_code == 4
-    assert registry.what == "the family family-aws is spread over 2 places"
+    assert registry.what == "the family family-aws is in 2 organisations"
     assert registry.why[:2] == (f"{A}: {A}/s3", f"{B}: {B}/ec2")
     assert organisation.why[:2] == (f"{A}: {A}/s3", f"{C}: {C}/sqs")
     # Nothing tells which place is the older one.
     assert registry.next == organisation.next == (PLACE,)
 
 
-def test_members_of_lower_versions_are_taken_for_those_that_were_left_behind() -> None:
+def test_members_with_lower_versions_are_the_older_ones() -> None:
     error = scattered(members(f"{A}/s3 v1.9.0", f"{A}/sqs v1.0.0", f"{B}/ec2 v2.0.0"))
 
     assert error.next[:2] == (PLACE, MOVED)
@@ -203,7 +203,7 @@ def test_a_known_move_of_members_counts_more_than_their_versions() -> None:
     }
 
 
-def test_members_of_three_places_go_to_the_newest_if_there_is_one() -> None:
+def test_members_of_three_organisations_move_to_the_newest() -> None:
     clear = scattered(members(f"{A}/s3 v1.0.0", f"{B}/ec2 v3.0.0", f"{C}/sqs v2.0.0"))
     unclear = scattered(members(f"{A}/s3 v1.0.0", f"{B}/ec2 v3.0.0", f"{C}/sqs v3.0.0"))
 
@@ -214,7 +214,7 @@ def test_members_of_three_places_go_to_the_newest_if_there_is_one() -> None:
     assert unclear.next == (PLACE,)
 
 
-def test_of_a_family_in_very_many_places_nobody_can_say_where_it_went() -> None:
+def test_no_move_is_offered_for_a_family_in_very_many_organisations() -> None:
     packages = [f"{host}.example/acme/p{i} v{i}.0.0" for i, host in enumerate("abcdef", start=1)]
 
     assert len(offered_moves(scattered(members(*packages[:5])).next)) == 4
@@ -239,7 +239,7 @@ def test_all_scattered_families_come_in_one_error() -> None:
     }
 
 
-def test_two_families_may_be_in_two_places() -> None:
+def test_two_families_may_be_in_two_organisations() -> None:
     catalog = FakeCatalog(
         {f"{A}/s3 v1.0.0": {}, f"{B}/gke v1.0.0": {}},
         families={f"{A}/s3": "family-aws", f"{B}/gke": "family-gcp"},

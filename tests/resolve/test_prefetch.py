@@ -1,4 +1,4 @@
-"""Questions are asked ahead of time, side by side, once each, and not more of them than needed."""
+"""The catalog is asked ahead of time, in parallel, once for each question, and not more than needed."""
 
 import logging
 import threading
@@ -45,7 +45,7 @@ def test_only_versions_that_are_tried_are_fetched() -> None:
     assert sorted(catalog.listed) == ["app", "base", "net"]
 
 
-def test_a_conflict_costs_the_versions_that_were_tried_and_no_more() -> None:
+def test_a_conflict_fetches_only_the_versions_that_were_tried() -> None:
     many: Packages = {f"app v1.{i}.0": {"base": ">=2.0.0" if i >= 8 else "*"} for i in range(10)}
     catalog = FakeCatalog({**many, "base v1.0.0": {}, "base v2.0.0": {}, "site v1.0.0": {"base": "<2"}})
 
@@ -56,7 +56,7 @@ def test_a_conflict_costs_the_versions_that_were_tried_and_no_more() -> None:
     assert apps == ["app v1.7.0", "app v1.8.0", "app v1.9.0"]
 
 
-def test_a_locked_closure_costs_one_question_for_each_package() -> None:
+def test_a_locked_closure_needs_one_request_for_each_package() -> None:
     many: Packages = {f"{name} v1.{i}.0": {} for name in ("base", "net") for i in range(9)}
     catalog = FakeCatalog({"app v1.0.0": {"base": "*", "net": "*"}, "app v2.0.0": {}, **many})
 
@@ -139,7 +139,7 @@ def test_no_more_requests_than_the_limit_are_under_way() -> None:
     assert catalog.most_at_once == 2
 
 
-def test_a_guess_that_fails_is_nobodys_error(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_guess_is_not_an_error(caplog: pytest.LogCaptureFixture) -> None:
     def fail(what: str) -> None:
         if what == "p1 v1.0.0":
             raise RenderError("broken")
@@ -153,7 +153,7 @@ def test_a_guess_that_fails_is_nobodys_error(caplog: pytest.LogCaptureFixture) -
     assert not caplog.records
 
 
-def test_a_refused_dependency_is_one_error_and_nothing_on_the_side(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_refused_dependency_is_one_error_without_log_lines(caplog: pytest.LogCaptureFixture) -> None:
     catalog = FakeCatalog({"app v1.0.0": {"1": written("base")}, "base v1.0.0": {}})
 
     with caplog.at_level(logging.DEBUG), pytest.raises(RefusedPartial):
@@ -162,7 +162,7 @@ def test_a_refused_dependency_is_one_error_and_nothing_on_the_side(caplog: pytes
     assert not caplog.records
 
 
-def test_what_nobody_waits_for_any_more_is_let_go() -> None:
+def test_pending_guesses_are_cancelled_at_the_end() -> None:
     catalog = FakeCatalog(WIDE)
     with Fetcher(catalog, Limits(), edges, Wanted(())) as fetcher:
         pass
@@ -172,7 +172,7 @@ def test_what_nobody_waits_for_any_more_is_let_go() -> None:
     assert catalog.listed == []
 
 
-def test_what_lies_deeper_is_asked_for_before_what_lies_beside() -> None:
+def test_deeper_dependencies_are_asked_for_first() -> None:
     catalog = FakeCatalog(
         {
             "app v1.0.0": {"a": "v1.0.0", "b": "v1.0.0", "c": "v1.0.0"},

@@ -145,7 +145,7 @@ def tags(resolution: Resolution) -> dict[str, str]:
 
 @examples(200)
 @given(cases())
-def test_an_answer_is_found_exactly_where_there_is_one(case: Case) -> None:
+def test_a_solution_is_found_exactly_if_one_exists(case: Case) -> None:
     possible = next(case.answers(), None)
 
     if possible is None:
@@ -205,7 +205,7 @@ def lock_again(case: Case, run: int, current: Lock, roots: Sequence[Root] | None
         tuple(roots or case.roots(run)),
         preferred=kept,
         pinned=pinned_digests(current, kept),
-        released=released,
+        upgraded=released,
     )
     resolution = resolve(wanted, case.catalog(), Limits())
     return create_lock(Settled(resolution, {}, {}), {}, Surroundings(current))

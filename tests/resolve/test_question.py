@@ -1,4 +1,4 @@
-"""What the search learns from the catalog."""
+"""The search's problem, answered from the catalog."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ def asking(catalog: FakeCatalog, *roots: Root, **more: object) -> Iterator[Quest
         yield Question(wanted, fetcher)
 
 
-def test_a_wish_of_the_user_excludes_absence_and_what_does_not_answer() -> None:
+def test_a_root_excludes_absence_and_other_candidates() -> None:
     with asking(FakeCatalog(BASES), root("base", "<2")) as question:
         [wish] = question.requirements()
 
@@ -43,7 +43,7 @@ def test_a_wish_of_the_user_excludes_absence_and_what_does_not_answer() -> None:
     assert wish.fact.edge == Edge(named("base"), root("base", "<2").request, None, "base.yaml")
 
 
-def test_a_wish_of_the_command_line_leaves_absence_possible() -> None:
+def test_a_request_of_the_command_line_allows_absence() -> None:
     with asking(FakeCatalog(BASES), asked={named("base"): Request(tag="v1.1.0")}) as question:
         [wish] = question.requirements()
 
@@ -51,7 +51,7 @@ def test_a_wish_of_the_command_line_leaves_absence_possible() -> None:
     assert USER not in wish.terms
 
 
-def test_a_candidate_brings_what_it_depends_on() -> None:
+def test_the_facts_of_a_candidate_are_its_dependencies() -> None:
     with asking(FakeCatalog({**APP, **BASES}), root("app")) as question:
         [fact] = question.facts(named("app"), 0)
 
@@ -69,14 +69,14 @@ def test_a_candidate_for_another_crossplane_is_ruled_out_with_the_reason() -> No
     assert fact.fact.problem == f"{named('base')} v1.0.0 needs Crossplane >=v2, and yours is v1.20.0"
 
 
-def test_a_source_that_does_not_exist_has_no_candidates_and_the_reason() -> None:
+def test_a_missing_source_has_no_candidates_but_a_reason() -> None:
     with asking(FakeCatalog(BASES), root("gone")) as question:
         universe = question.universe(named("gone"))
 
     assert (universe.candidates, universe.problem) == ((), f"{named('gone')} does not exist")
 
 
-def test_a_digest_that_comes_up_on_the_way_starts_the_search_again_once() -> None:
+def test_a_digest_found_during_the_search_restarts_it_once() -> None:
     catalog = FakeCatalog({"app v1.0.0": {"base": digest_of("base v1.1.0")}, **BASES})
 
     with asking(catalog, root("app"), root("base")) as question:

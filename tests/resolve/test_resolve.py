@@ -1,4 +1,4 @@
-"""Wishes become one version each, and every dependant agrees."""
+"""Requests become one version for each package, and all constraints hold."""
 
 import random
 import threading
@@ -43,7 +43,7 @@ def test_a_shared_dependency_gets_one_version_that_suits_both_parents() -> None:
     assert versions(resolution) == {"app": "v1.0.0", "base": "v1.2.0", "net": "v2.3.0"}
 
 
-def test_an_older_dependant_is_taken_where_the_newest_suits_nobody_else() -> None:
+def test_an_older_dependant_is_chosen_if_the_newest_conflicts() -> None:
     catalog = FakeCatalog(
         {
             "app v2.0.0": {"base": ">=2.0.0"},
@@ -81,7 +81,7 @@ def test_the_order_of_tags_does_not_matter() -> None:
     assert versions(solve(upwards, root("base"))) == versions(solve(downwards, root("base")))
 
 
-def test_of_two_wishes_that_cannot_both_be_newest_the_order_of_files_does_not_decide() -> None:
+def test_of_two_roots_that_cannot_both_be_newest_the_order_of_files_does_not_decide() -> None:
     catalog = FakeCatalog(
         {
             "left v2.0.0": {"base": "v1.0.0"},
@@ -116,7 +116,7 @@ def test_a_locked_version_that_no_longer_fits_moves_alone() -> None:
     assert versions(resolution) == {"app": "v1.0.0", "base": "v2.0.0", "net": "v1.0.0"}
 
 
-def test_bytes_behind_a_locked_tag_are_asked_for_by_digest() -> None:
+def test_a_locked_tag_is_fetched_by_its_digest() -> None:
     catalog = FakeCatalog({**BASES, "base moved": {}})
     pinned = {candidate("v1.0.0").reference(named("base")): digest_of("base moved")}
 
@@ -134,7 +134,7 @@ def test_bytes_behind_a_locked_tag_are_asked_for_by_digest() -> None:
         (Request(digest=digest_of("base v1.1.0")), "v1.1.0"),
     ],
 )
-def test_the_command_line_asks_on_top_of_the_files(request_: Request, chosen: str) -> None:
+def test_requests_of_the_command_line_add_to_those_of_the_files(request_: Request, chosen: str) -> None:
     catalog = FakeCatalog({"app v1.0.0": {"base": ">=1.0.0"}, **BASES})
 
     resolution = solve(catalog, root("app"), asked={named("base"): request_})
@@ -142,7 +142,7 @@ def test_the_command_line_asks_on_top_of_the_files(request_: Request, chosen: st
     assert versions(resolution) == {"app": "v1.0.0", "base": chosen}
 
 
-def test_what_the_command_line_asks_for_is_not_needed_by_that_alone() -> None:
+def test_a_request_of_the_command_line_does_not_require_the_package() -> None:
     catalog = FakeCatalog({"app v1.0.0": {}, **BASES})
 
     resolution = solve(catalog, root("app"), asked={named("base"): Request(tag="v1.1.0")})
@@ -150,7 +150,7 @@ def test_what_the_command_line_asks_for_is_not_needed_by_that_alone() -> None:
     assert versions(resolution) == {"app": "v1.0.0"}
 
 
-def test_a_wish_of_the_command_line_that_suits_nobody_is_named() -> None:
+def test_the_error_names_an_impossible_request_of_the_command_line() -> None:
     catalog = FakeCatalog({"app v1.0.0": {"base": ">=2.0.0"}, **BASES})
 
     with pytest.raises(NoSolution) as caught:
@@ -170,7 +170,7 @@ def test_a_tag_means_exactly_this_one(tag: str) -> None:
     assert catalog.fetched == [f"base {tag}"]
 
 
-def test_a_tag_that_is_no_version_suits_no_range() -> None:
+def test_a_tag_that_is_not_a_version_satisfies_no_range() -> None:
     catalog = FakeCatalog({"app v1.0.0": {"base": "*"}, "base main": {}, **BASES})
 
     with pytest.raises(NoSolution) as caught:
@@ -179,7 +179,7 @@ def test_a_tag_that_is_no_version_suits_no_range() -> None:
     assert f"you ask for {named('base')} main (base.yaml)" in caught.value.why
 
 
-def test_a_version_that_is_taken_by_name_is_never_taken_by_chance() -> None:
+def test_a_tag_that_is_not_a_version_is_chosen_only_by_name() -> None:
     catalog = FakeCatalog({"base v9": {}, **BASES, "app v2.0.0": {"base": ">=2"}, "app v1.0.0": {}})
 
     assert versions(solve(catalog, root("app")))["base"] == "v2.0.0"
@@ -195,7 +195,7 @@ def test_a_digest_is_exact() -> None:
     assert catalog.fetched == ["base main"]
 
 
-def test_a_dependency_by_digest_that_comes_up_late_is_found() -> None:
+def test_a_digest_dependency_found_late_is_resolved() -> None:
     catalog = FakeCatalog(
         {
             "app v1.0.0": {"base": "*", "net": "*"},
@@ -252,7 +252,7 @@ def test_ranges_on_a_digest_that_no_version_carries_are_an_error_that_says_so() 
         solve(catalog, root("app"), root("base", digest=digest_of("base main")))
 
     why = "\n".join(caught.value.why)
-    assert f"no version carries {digest_of('base main')}" in why
+    assert f"no version has the digest {digest_of('base main')}" in why
     assert f"{named('app')} v1.0.0 accepts {named('base')} <2.0.0" in why
     assert f"you ask for {named('base')} {digest_of('base main')} (base.yaml)" in why
 
@@ -267,7 +267,7 @@ def test_a_tag_and_a_digest_of_the_same_bytes_agree() -> None:
         solve(catalog, root("app"), root("base", tag="v1.0.0"))
 
 
-def test_two_digests_of_one_source_cannot_both_be() -> None:
+def test_two_digests_of_one_source_are_a_conflict() -> None:
     catalog = FakeCatalog(
         {
             "app v1.0.0": {"base": digest_of("base v1.1.0")},
@@ -317,7 +317,7 @@ def test_a_crossplane_that_is_too_old_gets_an_older_version() -> None:
     assert versions(solve(catalog, root("base"))) == {"base": "v2.0.0"}
 
 
-def test_a_dependant_steps_back_where_crossplane_is_too_old_for_its_dependency() -> None:
+def test_an_older_dependant_is_chosen_if_crossplane_is_too_old_for_its_dependency() -> None:
     catalog = FakeCatalog(
         {"app v2.0.0": {"base": ">=2"}, "app v1.0.0": {"base": "<2"}, **BASES},
         crossplane={"base v2.0.0": ">=v2.0.0"},
@@ -348,7 +348,7 @@ def test_a_missing_repository_is_another_failure_than_no_fitting_version() -> No
         solve(catalog, root("site"))
 
     assert (missing.value.exit_code, unfit.value.exit_code) == (1, 4)
-    assert missing.value.what == f"{named('gone')} is needed and cannot be had"
+    assert missing.value.what == f"{named('gone')} is required, but cannot be fetched"
     assert f"{named('app')} v1.0.0 accepts {named('gone')} *" in missing.value.why
     assert f"{named('site')} v1.0.0 accepts {named('base')} >=9" in unfit.value.why
     assert "it has v2.0.0, v1.1.0, v1.0.0" in unfit.value.why
@@ -363,7 +363,7 @@ def test_a_missing_repository_is_another_failure_than_no_fitting_version() -> No
         (root("base", digest=digest_of("none")), 1, [f"acme/base@{digest_of('none')} does not exist"]),
     ],
 )
-def test_a_root_that_cannot_be_had_is_named_with_its_place(wish: object, code: int, facts: list[str]) -> None:
+def test_the_error_names_a_missing_root_with_its_place(wish: object, code: int, facts: list[str]) -> None:
     with pytest.raises(RenderError) as caught:
         solve(FakeCatalog(BASES), wish)  # type: ignore[arg-type]  # a table of roots
 
@@ -372,7 +372,7 @@ def test_a_root_that_cannot_be_had_is_named_with_its_place(wish: object, code: i
         assert fact in str(caught.value)
 
 
-def test_a_version_whose_dependency_is_missing_is_passed_over() -> None:
+def test_a_version_with_a_missing_dependency_is_skipped() -> None:
     catalog = FakeCatalog({"app v2.0.0": {"gone": "*"}, "app v1.0.0": {"base": "*"}, **BASES})
 
     assert versions(solve(catalog, root("app"))) == {"app": "v1.0.0", "base": "v2.0.0"}
@@ -436,7 +436,7 @@ def test_an_error_of_the_registry_comes_out_as_it_is() -> None:
         solve(catalog, root("app"))
 
 
-def test_an_error_about_a_version_that_nobody_needs_does_not_matter() -> None:
+def test_an_error_about_a_version_that_is_not_required_is_ignored() -> None:
     class Unreachable(RenderError):
         """Nobody answers."""
 

@@ -1,4 +1,4 @@
-"""The search by itself, over numbers instead of packages."""
+"""The search alone, over numbers instead of packages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from render.limits import LimitExceeded, Limits
 from render.references import Source
 from render.requests import Request
 from render.resolve.candidates import Bits, Universe, bit, highest
-from render.resolve.conflict import leaves
+from render.resolve.conflict import find_facts
 from render.resolve.model import Candidate, Edge
 from render.resolve.solver import USER, Fact, Incompatibility, SearchTooLong, Solver, Unsolvable
 
@@ -63,7 +63,7 @@ def solve(puzzle: Puzzle, limits: Limits | None = None) -> dict[str, int]:
     return {source.name: index for source, index in Solver(puzzle, limits or Limits()).solve().items()}
 
 
-def test_nothing_asked_is_nothing_chosen() -> None:
+def test_without_requests_nothing_is_chosen() -> None:
     assert solve(Puzzle({}, {})) == {}
 
 
@@ -74,7 +74,7 @@ def test_only_what_is_needed_is_chosen() -> None:
     assert puzzle.opened == [("a", 1), ("b", 0)]
 
 
-def test_a_conflict_goes_back_to_its_cause_and_skips_what_lies_between() -> None:
+def test_a_conflict_returns_to_its_cause_and_skips_decisions_between() -> None:
     bystanders = {f"x{i}": 5 for i in range(20)}
     user = {"a": [0, 1], **{name: range(5) for name in bystanders}, "z": [0]}
     puzzle = Puzzle({"a": 2, **bystanders, "z": 1}, user, {("z", 0): {"a": [0]}})
@@ -96,7 +96,7 @@ def test_the_same_mistake_is_not_made_twice() -> None:
     assert len(set(puzzle.opened)) == len(puzzle.opened)
 
 
-def test_what_was_decided_too_early_is_given_up() -> None:
+def test_an_early_wrong_decision_is_undone() -> None:
     puzzle = Puzzle(
         {"a": 3, "b": 3, "c": 3},
         {"a": range(3), "b": range(3), "c": range(3)},
@@ -122,26 +122,26 @@ def test_what_was_decided_too_early_is_given_up() -> None:
         ({"a": [0, 1]}, {("a", 0): {"b": []}, ("a", 1): {"b": [0], "c": [0]}, ("c", 0): {"b": [1]}}),
     ],
 )
-def test_where_there_is_no_answer_the_facts_that_rule_it_out_are_told(
+def test_without_a_solution_the_facts_of_the_conflict_are_returned(
     user: Needs, needs: Mapping[tuple[str, int], Needs]
 ) -> None:
     with pytest.raises(Unsolvable) as caught:
         solve(Puzzle({"a": 2, "b": 2, "c": 1}, user, needs))
 
-    facts = leaves(caught.value.cause)
+    facts = find_facts(caught.value.cause)
     asked = sum(map(len, needs.values())) + len(user)
     assert 0 < len(facts) <= asked
     # They rule it out by themselves: each fact is about something that the others do not allow.
     assert all(fact.edge for fact in facts)
 
 
-def test_facts_that_have_no_part_in_a_conflict_are_not_told() -> None:
+def test_facts_outside_of_the_conflict_are_not_returned() -> None:
     puzzle = Puzzle({"a": 1, "b": 2, "c": 1}, {"c": [0], "a": [0], "b": [0]}, {("a", 0): {"b": [1]}})
 
     with pytest.raises(Unsolvable) as caught:
         solve(puzzle)
 
-    named_sources = {str(fact.edge.source) for fact in leaves(caught.value.cause) if fact.edge}
+    named_sources = {str(fact.edge.source) for fact in find_facts(caught.value.cause) if fact.edge}
     assert named_sources == {str(named("a")), str(named("b"))}
 
 
@@ -158,7 +158,7 @@ def test_a_small_puzzle_without_an_answer_is_finished() -> None:
         solve(pigeonhole(4))
 
 
-def test_a_search_that_takes_too_many_rounds_is_given_up_and_names_what_it_tried() -> None:
+def test_a_search_ends_at_the_limit_of_rounds_and_names_the_packages_it_tried() -> None:
     with pytest.raises(SearchTooLong) as caught:
         solve(pigeonhole(12), Limits(solver_rounds=300, solver_seconds=1_000_000))
 
@@ -167,7 +167,7 @@ def test_a_search_that_takes_too_many_rounds_is_given_up_and_names_what_it_tried
     assert "XPLOCK_LIMIT_SOLVER_ROUNDS" in str(caught.value)
 
 
-def test_a_search_that_takes_too_long_is_given_up_whatever_its_rounds() -> None:
+def test_a_search_ends_at_its_time_limit() -> None:
     with pytest.raises(SearchTooLong):
         solve(pigeonhole(12), Limits(solver_rounds=1_000_000_000, solver_seconds=1))
 

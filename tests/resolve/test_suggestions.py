@@ -1,4 +1,4 @@
-"""The moves that are offered: known ones before guesses, families together, and no more than is needed."""
+"""Offered moves: known ones before guesses, families together, and no more than needed."""
 
 from collections.abc import Mapping, Sequence
 
@@ -50,12 +50,12 @@ def test_a_known_direction_counts_more_than_versions() -> None:
     assert first(f"{CONTRIB}/x v2.0.0", f"{CROSSPLANE}/x v1.0.0") == named(f"{CONTRIB}/x")
 
 
-def test_where_nothing_is_known_the_lower_version_was_left_behind() -> None:
+def test_without_known_moves_the_lower_version_is_the_older_source() -> None:
     assert first(f"{A}/x v1.0.0", f"{B}/x v2.0.0") == named(f"{A}/x")
     assert first(f"{A}/x v2.0.0", f"{B}/x v1.0.0") == named(f"{B}/x")
 
 
-def test_of_three_in_a_group_the_older_two_lead_to_the_newest() -> None:
+def test_of_three_in_a_group_the_older_two_move_to_the_newest() -> None:
     resolution = answer("a v2.0.0", "b v3.0.0", "c v1.0.0")
 
     assert offered(resolution, ["a", "b", "c"]) == {
@@ -81,7 +81,7 @@ def test_a_package_that_collides_with_several_newer_ones_became_all_of_them() ->
     }
 
 
-def test_a_known_provider_that_became_a_family_leads_to_all_of_it_that_is_needed() -> None:
+def test_a_known_provider_that_became_a_family_moves_to_all_required_members() -> None:
     names = ("provider-aws", "provider-family-aws", "provider-aws-s3", "provider-aws-ec2")
     resolution = answer(
         *(f"{UPBOUND}/{name} v1.0.0" for name in names),
@@ -148,7 +148,7 @@ def test_a_member_that_is_known_to_move_goes_along_without_a_counterpart() -> No
     }
 
 
-def test_a_member_that_changes_its_name_takes_nobody_along() -> None:
+def test_a_renamed_member_moves_alone() -> None:
     config, head, s3 = (f"{UPBOUND}/provider-{name}" for name in ("aws-config", "family-aws", "aws-s3"))
     resolution = answer(
         f"{config} v1.0.0", f"{head} v1.0.0", f"{s3} v1.0.0", families=family(config, head, s3)
@@ -157,7 +157,7 @@ def test_a_member_that_changes_its_name_takes_nobody_along() -> None:
     assert offered(resolution, [config, head]) == {config: [head]}
 
 
-def test_neighbours_of_another_family_or_of_none_stay() -> None:
+def test_packages_of_another_family_or_of_none_do_not_move() -> None:
     resolution = answer(
         f"{A}/s3 v1.0.0",
         f"{B}/s3 v2.0.0",
@@ -171,7 +171,7 @@ def test_neighbours_of_another_family_or_of_none_stay() -> None:
     assert offered(resolution, [f"{A}/s3", f"{B}/s3"]) == {f"{A}/s3": [f"{B}/s3"]}
 
 
-def test_guesses_that_contradict_what_is_known_do_not_lead_in_a_circle() -> None:
+def test_guesses_against_known_moves_make_no_cycle() -> None:
     # contrib is known to lead to crossplane; by their versions that leads to a, and a to contrib.
     resolution = answer(f"{CROSSPLANE}/x v1.0.0", f"{CONTRIB}/x v3.0.0", f"{A}/x v2.0.0")
 
@@ -186,7 +186,7 @@ def test_guesses_that_contradict_what_is_known_do_not_lead_in_a_circle() -> None
     assert not {target for targets in moves.values() for target in targets} & moves.keys()
 
 
-def test_only_what_is_still_named_afterwards_is_declared() -> None:
+def test_only_sources_that_packages_still_name_are_offered_as_moves() -> None:
     # Both members of the old place move, and with them goes everyone who named their family.
     resolution = answer(
         f"{CONTRIB}/s3 v1.0.0",
@@ -203,7 +203,7 @@ def test_only_what_is_still_named_afterwards_is_declared() -> None:
 
     assert len(moves) == 2
     assert new == [
-        "if so, say so in xplock.yaml:",
+        "if so, add to xplock.yaml:",
         "  moves:",
         f"    - from: {CONTRIB}/s3",
         f"      to: {CROSSPLANE}/s3",

@@ -1,4 +1,4 @@
-"""What must hold when packages are hostile: S1 to S6 of the list of threats."""
+"""Hostile packages: S1 to S6 of the list of threats."""
 
 import json
 from pathlib import Path
@@ -110,7 +110,7 @@ def test_s3_a_missing_registry_is_that_of_the_immediate_dependant_and_no_other_i
 
     assert versions(resolution)["h.example/crossplane-contrib/provider-x"] == "v1.0.0"
     assert {what.split("/")[0] for what in catalog.listed + catalog.fetched} == {"h.example"}
-    assert any("taken as h.example/crossplane-contrib/provider-x" in note for note in notes(resolution))
+    assert any("completed to h.example/crossplane-contrib/provider-x" in note for note in notes(resolution))
 
 
 def test_s3_a_missing_registry_can_be_refused_quoting_the_dependant() -> None:
@@ -133,7 +133,7 @@ def test_s3_two_registries_are_two_packages_and_that_is_noted() -> None:
     resolution = solve(catalog, root(one), root(other))
 
     assert len(resolution.packages) == 2
-    assert any("look like one package" in note for note in notes(resolution))
+    assert any("look like the same package" in note for note in notes(resolution))
 
 
 def test_s4_a_claim_to_replace_another_package_has_no_effect_by_itself() -> None:
@@ -218,5 +218,5 @@ def test_s6_a_registry_that_hides_the_locked_version_does_not_roll_it_back(lost:
     allowed = update(hiding, current, allow_lower=True)
 
     assert caught.value.exit_code == 1
-    assert caught.value.what == f"{named(lost)} would go back from v1.1.0 to v1.0.0"
+    assert caught.value.what == f"{named(lost)} would move down from v1.1.0 to v1.0.0"
     assert allowed.packages[named(lost)].version == "v1.0.0"

@@ -1,4 +1,4 @@
-"""What a reviewer should know about an answer that holds."""
+"""Notes on a valid resolution that a reviewer should see."""
 
 from rig.builders.catalogs import FakeCatalog, named, root, solve, written
 
@@ -6,7 +6,7 @@ from render.packages import Kind
 from render.resolve.warnings import notes
 
 
-def test_nothing_odd_gives_no_notes() -> None:
+def test_an_ordinary_resolution_has_no_notes() -> None:
     catalog = FakeCatalog({"app v1.0.0": {"base": "*"}, "base v1.0.0": {}})
 
     assert notes(solve(catalog, root("app"))) == ()
@@ -20,7 +20,9 @@ def test_a_wrong_kind_is_noted_and_the_real_one_counts() -> None:
 
     resolution = solve(catalog, root("app"))
 
-    assert notes(resolution) == (f"{named('app')} takes {named('base')} for a Provider; it is a Function",)
+    assert notes(resolution) == (
+        f"{named('app')} declares {named('base')} as a Provider, but it is a Function",
+    )
     assert resolution.packages[named("base")].kind is Kind.FUNCTION
 
 
@@ -37,7 +39,7 @@ def test_a_completed_name_is_noted() -> None:
     catalog = FakeCatalog({"app v1.0.0": {"1": written("base")}, "base v1.0.0": {}})
 
     assert notes(solve(catalog, root("app"))) == (
-        f"{named('app')} depends on base, taken as {named('base')}",
+        f"{named('app')} depends on base, completed to {named('base')}",
     )
 
 
@@ -46,5 +48,5 @@ def test_two_sources_that_look_like_one_package_are_noted() -> None:
     catalog = FakeCatalog({f"{one} v1.0.0": {}, f"{other} v1.0.0": {}})
 
     assert notes(solve(catalog, root(one), root(other))) == (
-        f"{one} and {other} look like one package from 2 places",
+        f"{one} and {other} look like the same package in 2 registries or organisations",
     )
