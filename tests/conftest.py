@@ -30,15 +30,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def nobodys_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Hide the settings of whoever runs the tests."""
-    with hidden_settings(tmp_path_factory.mktemp("nobody")):
+def empty_user_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Hide the settings of the user who runs the tests."""
+    with hidden_settings(tmp_path_factory.mktemp("empty")):
         yield
 
 
 @pytest.fixture
 def canary() -> str:
-    """A secret of this test alone; wherever it turns up, something leaks."""
+    """A secret of this test alone: text that contains it has leaked it."""
     return f"canary-{secrets.token_hex(16)}"
 
 
@@ -50,7 +50,7 @@ def registry_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def open_registry(registry_folder: Path) -> Iterator[RunningRegistry]:
-    """A real registry that asks nobody who they are."""
+    """A real registry that needs no login."""
     with docker_registry(registry_folder, "open") as registry:
         yield registry
 
@@ -64,14 +64,14 @@ def htpasswd_registry(registry_folder: Path) -> Iterator[RunningRegistry]:
 
 @pytest.fixture(scope="session")
 def token_registry(registry_folder: Path) -> Iterator[RunningRegistry]:
-    """The same data behind tokens, and none for the anonymous."""
+    """The same data behind tokens; anonymous clients get none."""
     with docker_registry(registry_folder, "token") as registry:
         yield registry
 
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
-    """A certificate for servers on this machine, which nobody trusts unless told to."""
+    """A certificate for servers on this machine, trusted only where a test says so."""
     return make_certificate(tmp_path_factory.mktemp("certificate"))
 
 
@@ -83,13 +83,13 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    """A machine on which `pip install .` was typed in a clone."""
+    """A machine with a clone on which `pip install .` was run."""
     return new_machine(tmp_path_factory.mktemp("machine"))
 
 
 @pytest.fixture(scope="session")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """A small ecosystem, which nobody changes."""
+    """A small ecosystem; tests must not change it."""
     return small_world(tmp_path_factory.mktemp("world"))
 
 

@@ -14,12 +14,12 @@ from rig.git.repositories import (
     REAL_GIT,
     SIDECAR_USER,
     check_integrity,
-    folder_for_everybody,
     git,
     git_in_between,
     give,
     new_repository,
     paths_in,
+    public_folder,
     save,
     text_at,
     write_program,
@@ -420,7 +420,7 @@ def test_line_ends_that_git_writes_change_nothing(fleet: Fleet) -> None:
 
 
 def test_a_user_whom_nobody_knows_and_who_has_no_home_commits(world: World) -> None:
-    with folder_for_everybody() as folder:
+    with public_folder() as folder:
         fleet = new_fleet(folder, world)
         (folder / "temporary").mkdir()
         give(SIDECAR_USER, folder / "temporary", fleet.server)

@@ -1,4 +1,4 @@
-"""A tag that moved after it was locked (R2): what is rendered stays, and nobody is asked."""
+"""A tag that moved after it was locked: what is rendered stays, and nobody is asked."""
 
 import json
 import os

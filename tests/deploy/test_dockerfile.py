@@ -1,4 +1,4 @@
-"""The image, as far as its Dockerfile tells: which stages it has, whose it is, and what gets into it."""
+"""The Dockerfile: its stages, the user that it runs as, and the files that it copies."""
 
 import json
 import re
@@ -76,7 +76,7 @@ def test_its_python_is_one_that_the_package_accepts() -> None:
 
 
 def ignored(path: str) -> bool:
-    """Tell whether .dockerignore keeps a path at the top out: everything is, but for what has a mark."""
+    """Return whether .dockerignore excludes a path at the top: all are, except those with an exclamation mark."""
     lines = [line for line in (TOP / ".dockerignore").read_text().splitlines() if not line.startswith("#")]
     assert lines[0] == "*"
     return f"!{path}" not in lines
@@ -138,10 +138,10 @@ def test_the_command_is_found_where_it_is_installed(name: str) -> None:
     assert environment(name)["PATH"].split(":")[0] == f"{folder[1]}/bin"
 
 
-def test_nobody_can_put_a_secret_into_it() -> None:
+def test_no_secret_can_get_into_a_layer() -> None:
     given = {name for stage in STAGES for name in environment(stage.name)}
 
-    # What is neither an argument nor a variable nor a file cannot be left behind in a layer.
+    # Without arguments, variables and files there is nothing that a layer could keep.
     assert ARGUMENTS.keys() == {"PYTHON", "KUSTOMIZE"}
     assert given == {"PATH", "HOME"}
     assert set(copied()) == {"LICENSE", "README.md", "plugin.yaml", "pyproject.toml", "render"}

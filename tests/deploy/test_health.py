@@ -86,7 +86,7 @@ def test_every_kind_of_package_has_the_same_script(scripts: dict[str, str]) -> N
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        # Nobody has looked at it yet, or not at everything.
+        # Crossplane has reported no condition yet, or not all of them.
         ({"kind": "Provider", "spec": {"package": PACKAGE}}, "Progressing"),
         ({"kind": "Provider", "spec": {"package": PACKAGE}, "status": {}}, "Progressing"),
         (package(), "Progressing"),
@@ -108,7 +108,7 @@ def test_every_kind_of_package_has_the_same_script(scripts: dict[str, str]) -> N
         (package(ACTIVE, unhealthy(LONG_AGO)), "Degraded"),
         (package(unhealthy(LONG_AGO)), "Degraded"),
         (package(ACTIVE, {"type": "Healthy", "status": "False"}), "Degraded"),
-        # It is switched off; or about to be switched on, which Crossplane does by itself.
+        # It is deactivated; or about to be activated, which Crossplane does by itself.
         (package(INACTIVE, HEALTHY, policy="Manual"), "Healthy"),
         (package(INACTIVE, unhealthy(LONG_AGO), policy="Manual"), "Healthy"),
         (package(INACTIVE, HEALTHY), "Progressing"),
@@ -116,7 +116,7 @@ def test_every_kind_of_package_has_the_same_script(scripts: dict[str, str]) -> N
         # It is paused.
         (package(PAUSED), "Suspended"),
         (package(ACTIVE, unhealthy(LONG_AGO), PAUSED), "Suspended"),
-        # Another version was asked for, of which nothing is known yet, or only that it is not there.
+        # Another version was requested, and its state is unknown, or it was not found.
         (package(ACTIVE, HEALTHY, currentIdentifier="xpkg.example.org/acme/provider-net:v0.3.0"), "Progressing"),
         (package(ACTIVE, unhealthy(LONG_AGO), currentIdentifier="another"), "Progressing"),
         (package(unpacking(LONG_AGO), unhealthy(LONG_AGO), currentIdentifier="another"), "Degraded"),
@@ -150,9 +150,7 @@ def test_the_message_says_what_crossplane_says(
 ODD: list[Any] = [None, "text", 7, True, [], ["text"], [7], [[]], {}, {"a": 1}, {"a": {"b": []}}]
 
 
-def test_whatever_an_object_looks_like_the_script_has_an_answer(
-    scripts: dict[str, str], tmp_path: Path
-) -> None:
+def test_the_script_answers_for_objects_of_any_shape(scripts: dict[str, str], tmp_path: Path) -> None:
     objects: list[Any] = [{}]
     objects += [{"spec": odd, "status": odd} for odd in ODD]
     objects += [{"status": {"conditions": odd, "currentIdentifier": odd}} for odd in ODD]

@@ -70,7 +70,7 @@ def variables(container: dict[str, Any]) -> dict[str, str]:
 def test_the_plugin_is_used_by_its_name_alone() -> None:
     plugin = read_one(TOP / "plugin.yaml")
 
-    # Whatever else was there, misspelt or not, Argo CD would take without a word.
+    # Argo CD would accept any other key without a warning, misspelt or not.
     assert plugin.keys() == {"apiVersion", "kind", "metadata", "spec"}
     assert (plugin["kind"], plugin["metadata"]) == ("ConfigManagementPlugin", {"name": "xplock"})
     assert plugin["spec"] == {
@@ -225,7 +225,7 @@ def test_the_commands_of_the_readme_do_the_same_to_a_cluster_without_kustomize(
     before = {
         (value["kind"].lower(), value["metadata"]["name"]): value for value in parsed(ARGOCD.read_bytes())
     }
-    # The folder in which the commands before have left whoever types these.
+    # The folder that the commands before these end in.
     run(["-q", "init", str(tmp_path / "production")])
     monkeypatch.chdir(tmp_path / "production")
 
@@ -289,7 +289,7 @@ def test_kubectl_reads_an_example_as_we_do(name: str, tmp_path: Path) -> None:
 
 
 def uncommented(text: str, key: str) -> str:
-    """Return a part of a git configuration that is only shown, as somebody who needs it has it."""
+    """Return a commented-out part of a git configuration, without the comment signs."""
     block = next(part for part in text.split("\n\n") if f"# \t{key}" in part)
     return "\n".join(line.removeprefix("# ") for line in block.partition("#\n")[2].splitlines())
 
@@ -429,7 +429,7 @@ def test_what_the_cron_job_runs_locks_and_pushes(tmp_path: Path) -> None:
     assert changed == ["Locker", f"{path}/{LOCK_FILE}"]
 
 
-def test_the_token_of_the_sidecar_lets_the_cron_job_in_and_nobody_else_sees_it(
+def test_the_cron_job_logs_in_with_the_token_of_the_sidecar_and_shows_it_to_no_other_host(
     tmp_path: Path, canary: str
 ) -> None:
     server, path = begin_platform(tmp_path)
@@ -545,7 +545,7 @@ def test_every_command_that_is_deployed_exists(tmp_path: Path, monkeypatch: pyte
     assert called == [("xplock", "lock"), *[("xplock", "check"), ("xplock", "lock")] * 2]
 
 
-def test_whatever_runs_xplock_runs_the_same_version() -> None:
+def test_all_manifests_run_the_same_version_of_xplock() -> None:
     texts = {
         path: path.read_text() for path in [*DEPLOY.rglob("*.yaml"), TOP / "Dockerfile", TOP / "README.md"]
     }

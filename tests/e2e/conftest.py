@@ -19,9 +19,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def nobodys_settings_ever(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Hide the settings of whoever runs the tests also from what is there for many of them."""
-    with hidden_settings(tmp_path_factory.mktemp("nobody")):
+def empty_user_settings_for_fixtures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Hide the settings of the user who runs the tests from session fixtures, too."""
+    with hidden_settings(tmp_path_factory.mktemp("empty")):
         yield
 
 

@@ -33,8 +33,8 @@ def live(
     lazy: bool = False,
     **cluster: bool,
 ) -> Counter[str]:
-    """Live through some edits; return how often each strategy was chosen, and what could not be done."""
-    # What a newer version needs besides would come with it, if the resolver is faster than the next apply.
+    """Make some edits; return how often each strategy was chosen, and how often each error was raised."""
+    # Crossplane's resolver may install a new dependency before the next apply does.
     steady = chance.random() < 0.5
     world = make_world(chance, steady=steady)
     life = Life.begin(world, crossplane)
@@ -43,7 +43,7 @@ def live(
     synced, retires = True, False
     for _ in range(steps):
         before = strategies(life)
-        # What was let go of is often dropped at once.
+        # A released package is often dropped in the next step.
         often = 0.6 if retires else 0.25
         retires = bool(life.lock.packages) and chance.random() < often and synced
         edits = (*EDITS, switch_guard) if guard else EDITS
@@ -86,7 +86,7 @@ def test_a_cluster_may_miss_some_of_the_locks(crossplane: str, seed: int) -> Non
 @BOTH
 @examples(60, derandomize=True)
 @given(st.integers(0, 2**32))
-def test_without_guards_what_was_switched_off_stays_all_the_same(crossplane: str, seed: int) -> None:
+def test_without_guards_a_deactivated_package_stays_all_the_same(crossplane: str, seed: int) -> None:
     live(random.Random(seed), crossplane, steps=9, seed=seed, guard=True)
 
 

@@ -79,9 +79,9 @@ class Step:
         return {spec["matchImages"][0]["prefix"]: spec["rewriteImage"]["prefix"] for spec in specs}
 
 
-# Not a dataclass, of which every field would be shown where an example fails.
+# Not a dataclass: hypothesis would print every field of a failing example.
 class History:
-    """What became of one folder."""
+    """All locks of one folder, in order."""
 
     def __init__(self, catalog: FakeCatalog, steps: Sequence[Step], *, steady: bool) -> None:
         self.catalog = catalog
@@ -140,7 +140,7 @@ def catalogs(draw: st.DrawFn, *, steady: bool) -> FakeCatalog:
 
 @st.composite
 def wishes(draw: st.DrawFn, name: str, given: str | None, kind: Kind) -> Root:
-    """One wish of the user; a manifest, if the object is to have a name of its own."""
+    """One root; a manifest, if the object gets a name of its own."""
     version = draw(st.sampled_from(VERSIONS))
     form = draw(st.sampled_from(["any", "any", "tag", "tag", "range", "digest", "both"]))
     digest = digest_of(f"{name} {version}") if form in ("digest", "both") else ""
@@ -175,7 +175,7 @@ def histories(draw: st.DrawFn, *, crossplane: str = "v2.3.4") -> History:
         try:
             lock = story.lock(*edited.values(), options=options)
         except RenderError as error:
-            # What was written cannot be read: nobody's fault but ours.
+            # An unreadable lock is our own bug.
             assert not isinstance(error, InvalidLock)
             event(type(error).__name__)
             continue
@@ -220,7 +220,7 @@ def test_a_source_has_one_object_whose_name_never_changes(history: History) -> N
         assert len(packages) == len(values) == len(set(identities))
         for source, identity in zip(packages, identities, strict=True):
             assert known.setdefault(source, identity) == identity
-        # Nobody retired anything.
+        # Nothing was retired.
         assert known.keys() == packages.keys()
 
 
@@ -332,7 +332,7 @@ def test_every_sync_ends_with_exactly_what_was_rendered(
         history.catalog,
         crossplane=crossplane,
         seed=seed,
-        # What a newer version needs besides would come with it, if the resolver is faster than the next apply.
+        # Crossplane's resolver may install a new dependency before the next apply does.
         in_order=not history.steady,
         keeps_fields=keeps_fields,
     )

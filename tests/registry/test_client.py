@@ -1,4 +1,4 @@
-"""Tags, manifests and blobs (R1, R2, R3, R6, R11): the right bytes, asked for once, or an error that says why not."""
+"""Tags, manifests and blobs: the right bytes, asked for once, or an error that says why not."""
 
 import json
 import platform
@@ -69,7 +69,7 @@ def tag_page(tags: Sequence[object], link: str = "") -> Answer:
     return answer(200, json.dumps({"name": "some/name", "tags": tags}).encode(), headers)
 
 
-# R1: other bytes than the digest asked for
+# Other bytes than the digest asked for
 
 
 def test_a_blob_is_exactly_the_bytes_of_its_digest(tmp_path: Path) -> None:
@@ -88,7 +88,6 @@ def test_a_blob_is_exactly_the_bytes_of_its_digest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("served", [b"other", b"LAYER"])
 def test_another_blob_under_a_valid_digest_is_tampering(tmp_path: Path, served: bytes) -> None:
-    # R1 (a)
     wanted = blob_of(b"layer")
     with MiniRegistry() as mini:
         mini.override(f"{PATH}/blobs/{wanted.digest}", answer(200, served))
@@ -114,7 +113,6 @@ def test_wrong_bytes_once_are_made_good_by_right_ones() -> None:
 
 
 def test_another_manifest_under_a_valid_digest_is_tampering(tmp_path: Path) -> None:
-    # R1 (b)
     with MiniRegistry() as mini:
         good, evil = add_package(mini), add_package(mini, "evil/name", name="evil")
         mini.override(
@@ -131,7 +129,6 @@ def test_another_manifest_under_a_valid_digest_is_tampering(tmp_path: Path) -> N
 
 
 def test_another_child_of_an_index_is_tampering(tmp_path: Path) -> None:
-    # R1 (c)
     with MiniRegistry() as mini:
         good, evil = add_package(mini, tag=None), add_package(mini, "evil/name", name="evil")
         mini.add_manifest("some/name", "v1.0.0", index([good.as_child("linux/amd64")]), INDEX)
@@ -145,7 +142,6 @@ def test_another_child_of_an_index_is_tampering(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("announced", [True, False])
 def test_one_byte_too_many_is_refused(tmp_path: Path, announced: bool) -> None:
-    # R1 (d)
     wanted = blob_of(b"layer")
     with MiniRegistry() as mini:
         served = answer(200, b"layer!") if announced else no_length_close(b"layer!")
@@ -234,7 +230,7 @@ def test_a_layer_comes_from_the_registry_and_not_from_elsewhere() -> None:
 
 
 def test_a_blob_may_come_from_a_store_that_sees_no_credentials(canary: str) -> None:
-    # R5 (a), with a real flow.
+    # With a real flow.
     with RecordingServer(answer(200, b"layer")) as store, MiniRegistry() as mini:
         wanted = blob_of(b"layer")
         guard = challenged(mini, f'Bearer realm="{mini.url}/token"', f"Bearer {canary}")
@@ -253,11 +249,10 @@ def test_a_blob_may_come_from_a_store_that_sees_no_credentials(canary: str) -> N
         assert not store.saw(canary)
 
 
-# R2: a tag is resolved once
+# A tag is resolved once
 
 
 def test_a_tag_that_moves_with_every_request_is_asked_for_once() -> None:
-    # R2 (c)
     with MiniRegistry() as mini:
         packages = [add_package(mini, tag=None, name=name) for name in ("first", "second")]
         answers = [answer(200, package.data, {"Content-Type": MANIFEST}) for package in packages * 5]
@@ -324,7 +319,7 @@ def test_a_question_that_failed_may_be_asked_again() -> None:
         assert client.content(named(mini.host)).media_type == MANIFEST
 
 
-# R3: headers that lie
+# Headers that lie
 
 
 @pytest.mark.parametrize("header", ["sha256:" + 64 * "0", "nonsense", "sha512:" + 128 * "0", "\x7f"])
@@ -365,7 +360,7 @@ def test_the_type_of_a_cached_manifest_is_kept_with_it(tmp_path: Path) -> None:
             parse_content(again, Limits())
 
 
-# R6: pagination
+# Pagination
 
 
 @pytest.mark.parametrize(
@@ -410,7 +405,6 @@ for piece in ["<>;", "<", "<>;a=", '<>;a="', "; ", "<>; rel=", '"', "<>" + "; " 
 
 
 def test_all_pages_are_read_and_the_order_does_not_matter() -> None:
-    # R6 (d)
     tags = [f"v{number}" for number in range(10_000)]
     with MiniRegistry(page_size=100) as mini:
         for tag in random.Random(6).sample(tags, len(tags)):
@@ -424,7 +418,7 @@ def test_all_pages_are_read_and_the_order_does_not_matter() -> None:
 
 
 def test_all_tags_may_come_in_one_answer() -> None:
-    # R6 (c): docker-registry 2.8 takes no notice of the page size.
+    # Docker-registry 2.8 takes no notice of the page size.
     tags = [f"v{number}" for number in range(10_000)]
     with RecordingServer(tag_page(tags)) as server:
         assert asker(server.host).client.tags(source(server.host)) == tuple(sorted(tags))
@@ -433,7 +427,6 @@ def test_all_tags_may_come_in_one_answer() -> None:
 
 @pytest.mark.parametrize("link", ["", "/v2/some/name/tags/list?n=1000", "?n=1000"])
 def test_a_page_that_links_to_itself_ends_the_listing(link: str) -> None:
-    # R6 (a)
     with RecordingServer() as server:
         server.routes[f"{PATH}/tags/list"] = tag_page(["v1"], link or f"{server.url}{PATH}/tags/list?n=1000")
 
@@ -468,7 +461,6 @@ def test_an_empty_last_page_is_fine() -> None:
 
 
 def test_a_listing_does_not_continue_on_another_port() -> None:
-    # R6 (b)
     with RecordingServer(tag_page(["v2"])) as elsewhere, RecordingServer() as server:
         server.routes[f"{PATH}/tags/list"] = tag_page(["v1"], f"{elsewhere.url}{PATH}/tags/list?last=v1")
 
@@ -504,7 +496,6 @@ def test_a_listing_does_not_leave_its_repository(link: str) -> None:
 
 
 def test_endless_pages_end_at_the_limit() -> None:
-    # R6 (e)
     def endless_pages(request: Request) -> Answer:
         number = int(parse_qs(request.query).get("last", ["0"])[0]) + 1
         return tag_page([f"v{number}"], f"?last={number}")
@@ -573,7 +564,7 @@ def test_a_repository_without_tags_has_none() -> None:
         assert asker(server.host).client.tags(source(server.host)) == ()
 
 
-# R11: index games
+# Index games
 
 
 def image_of(client: RegistryClient, host: str) -> tuple[Digest, Digest]:
@@ -593,7 +584,6 @@ def image_of(client: RegistryClient, host: str) -> tuple[Digest, Digest]:
     ],
 )
 def test_the_first_child_for_linux_amd64_is_read(platforms: list[str], chosen: int) -> None:
-    # R11 (c)
     with MiniRegistry() as mini:
         children = [add_package(mini, tag=None, name=f"child-{n}") for n in range(len(platforms))]
         pairs = zip(children, platforms, strict=True)
@@ -606,7 +596,6 @@ def test_the_first_child_for_linux_amd64_is_read(platforms: list[str], chosen: i
 
 @pytest.mark.parametrize("machine", ["aarch64", "x86_64", "s390x"])
 def test_the_choice_does_not_depend_on_our_machine(machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # R11 (e)
     monkeypatch.setattr(platform, "machine", lambda: machine)
     monkeypatch.setattr(platform, "system", lambda: "Darwin")
     with MiniRegistry() as mini:
@@ -618,7 +607,6 @@ def test_the_choice_does_not_depend_on_our_machine(machine: str, monkeypatch: py
 
 
 def test_an_index_without_anything_is_an_error() -> None:
-    # R11 (a)
     with MiniRegistry() as mini:
         mini.add_manifest("some/name", "v1.0.0", index([]), INDEX)
 
@@ -627,7 +615,6 @@ def test_an_index_without_anything_is_an_error() -> None:
 
 
 def test_an_index_for_other_platforms_tells_which() -> None:
-    # R11 (b)
     with MiniRegistry() as mini:
         package = add_package(mini, tag=None)
         children = [package.as_child("windows/arm64"), package.as_child("linux/s390x")]
@@ -638,7 +625,6 @@ def test_an_index_for_other_platforms_tells_which() -> None:
 
 
 def test_an_index_of_ten_thousand_is_an_error_that_names_the_limit() -> None:
-    # R11 (d)
     with MiniRegistry() as mini:
         package = add_package(mini, tag=None)
         mini.add_manifest("some/name", "v1.0.0", index([package.as_child()] * 10_000), INDEX)
@@ -728,7 +714,6 @@ def test_what_a_registry_says_is_found_in_any_form(body: bytes, message: str) ->
 
 
 def test_what_a_registry_says_is_shown_safely_and_shortly() -> None:
-    # O1
     text = "\x1b]0;x\x07\x1b[2J\u202e" + "long " * 1_000
     with RecordingServer(answer(403, json.dumps({"errors": [{"message": text}]}).encode())) as server:
         client = asker(server.host).client
@@ -823,7 +808,6 @@ def test_a_real_registry_is_read_like_a_small_one(open_registry: RunningRegistry
 
 
 def test_a_registry_on_ipv6_is_read_like_any_other() -> None:
-    # R10
     with MiniRegistry(address="::1") as mini:
         package = add_package(mini)
         client = asker(mini.host).client

@@ -49,7 +49,7 @@ def test_a_digest_is_the_hash_of_the_bytes() -> None:
         (INDEX, OCI_INDEX, Index, OCI_INDEX),
         (IMAGE, "", Manifest, OCI_MANIFEST),
         (INDEX, "", Index, OCI_INDEX),
-        # R3 (d): its own type may be missing where the header tells it.
+        # Its own type may be missing where the header tells it.
         (UNTYPED_IMAGE, OCI_MANIFEST, Manifest, OCI_MANIFEST),
         (UNTYPED_IMAGE, DOCKER_MANIFEST, Manifest, DOCKER_MANIFEST),
         (UNTYPED_INDEX, DOCKER_INDEX, Index, DOCKER_INDEX),
@@ -76,12 +76,12 @@ def test_the_kind_comes_from_the_document_itself(
 @pytest.mark.parametrize(
     ("document", "served_as", "why"),
     [
-        # R3 (a), CVE-2021-41190: readable as both.
+        # CVE-2021-41190: readable as both.
         ({**IMAGE, "manifests": []}, OCI_MANIFEST, "and not both"),
         ({**INDEX, "layers": []}, OCI_INDEX, "and not both"),
         ({**INDEX, "config": LAYER}, OCI_INDEX, "and not both"),
         ({"schemaVersion": 2}, OCI_MANIFEST, "either manifests or config and layers"),
-        # R3 (b): header and document disagree.
+        # Header and document disagree.
         (IMAGE, OCI_INDEX, f"calls itself {OCI_MANIFEST}, and was served as {OCI_INDEX}"),
         (INDEX, OCI_MANIFEST, f"calls itself {OCI_INDEX}, and was served as {OCI_MANIFEST}"),
         (IMAGE, DOCKER_MANIFEST, "was served as"),

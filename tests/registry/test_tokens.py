@@ -1,4 +1,4 @@
-"""Challenges and tokens (R4): what belongs to one registry is shown to it alone, and to whom the operator trusts."""
+"""Challenges and tokens: what belongs to one registry is shown to it alone, and to whom the operator trusts."""
 
 import base64
 import json
@@ -144,7 +144,6 @@ def test_a_realm_on_the_same_host_and_port_sees_the_credentials(mini: MiniRegist
 
 
 def test_a_realm_on_another_port_sees_no_credentials(mini: MiniRegistry, canary: str) -> None:
-    # R4 (a)
     with RecordingServer(token("granted")) as elsewhere, RecordingServer() as server:
         server.routes["/v2/some/name/manifests/v1.0.0"] = registry_with_tokens(
             mini, f"{elsewhere.url}/token", "granted"
@@ -213,7 +212,6 @@ def test_an_unknown_public_realm_is_asked_as_nobody(mini: MiniRegistry, canary: 
     ],
 )
 def test_a_realm_inside_a_network_is_never_asked(mini: MiniRegistry, canary: str, realm: str) -> None:
-    # R4 (b)
     host = realm.removeprefix("http://").partition("/")[0]
     with through_proxy(mini, realm, token("granted")) as proxy:
         environ = {
@@ -329,7 +327,6 @@ def test_who_sees_the_credentials_of_a_registry(
 
 
 def test_a_realm_that_redirects_takes_no_credentials_along(mini: MiniRegistry, canary: str) -> None:
-    # R4 (c)
     with RecordingServer(token("granted")) as elsewhere, RecordingServer() as server:
         server.routes["/token"] = redirect(f"{elsewhere.url}/token", 302)
         server.routes["/v2/some/name/manifests/v1.0.0"] = registry_with_tokens(
@@ -369,7 +366,6 @@ def test_an_identity_token_is_never_redirected(mini: MiniRegistry, canary: str) 
 
 
 def test_one_registrys_credentials_are_never_shown_to_another(mini: MiniRegistry, canary: str) -> None:
-    # R4 (d)
     with RecordingServer() as ours, RecordingServer() as theirs:
         for server in (ours, theirs):
             server.routes["/token"] = token("granted")
@@ -442,7 +438,6 @@ def test_a_wrong_password_is_sent_once(canary: str) -> None:
 
 
 def test_without_credentials_a_basic_challenge_is_final_and_tells_where_we_looked(tmp_path: Path) -> None:
-    # R8 (d)
     with RecordingServer(answer(401, b"", {"WWW-Authenticate": "Basic realm=x"})) as server:
         world = asker(server.host, environ={"DOCKER_CONFIG": str(tmp_path)})
 

@@ -1,4 +1,4 @@
-"""HTTP that may go wrong (R5, R7, R8, R9, R12): bounded in everything, and nothing sent where it does not belong."""
+"""HTTP that may go wrong: bounded in everything, and nothing sent where it does not belong."""
 
 import select
 import socket
@@ -118,12 +118,11 @@ def test_every_request_is_traced_without_secrets(canary: str) -> None:
         assert world.traces == [f"GET {server.url}/v2/?signature=***: 404"]
 
 
-# R5: redirects
+# Redirects
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_to_another_port_is_followed_without_authorization(status: int, canary: str) -> None:
-    # R5 (a)
     secret = {"Authorization": f"Bearer {canary}", "Accept": "x"}
     with (
         RecordingServer(answer(200, b"blob")) as store,
@@ -157,7 +156,6 @@ def test_authorization_stays_on_its_own_host(canary: str) -> None:
 
 
 def test_a_redirect_to_itself_ends_after_five_requests() -> None:
-    # R5 (b)
     with RecordingServer(redirect("/")) as server:
         with pytest.raises(LimitExceeded, match="XPLOCK_LIMIT_REDIRECTS") as failure:
             get(asker(server.host), f"{server.url}/")
@@ -175,7 +173,6 @@ def public(handle: Route, *plain: str) -> tuple[RecordingServer, Callable[[], As
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "127.1", "2130706433", "localhost"])
 def test_a_public_registry_cannot_redirect_into_our_network(name: str) -> None:
-    # R5 (c)
     with RecordingServer(answer(200, b"inside")) as inside:
         port = inside.host.rpartition(":")[2]
         plain = f"{name}:{port}" if name in ("127.0.0.1", "localhost") else inside.host
@@ -250,11 +247,10 @@ def test_trouble_behind_a_redirect_names_the_host_that_has_it() -> None:
             get(world, server.url)
 
 
-# R7: slow, silent, broken
+# Slow, silent, broken
 
 
 def test_a_server_that_never_answers_is_given_up() -> None:
-    # R7 (a)
     limits = bounded(idle_seconds=0.05, attempts_unanswered=2)
     with RecordingServer(silence()) as server:
         with pytest.raises(RegistryUnreachable, match=r"it stopped answering \(tried 2 times\)") as failure:
@@ -265,7 +261,6 @@ def test_a_server_that_never_answers_is_given_up() -> None:
 
 
 def test_a_dripping_body_does_not_outlast_the_run() -> None:
-    # R7 (b)
     with RecordingServer(drip(b"x" * 10_000, 0.02)) as server:
         # The time is up as soon as the server has the request.
         world = asker(server.host, seconds=10, now=lambda: 100.0 if server.requests else 0.0)
@@ -380,7 +375,7 @@ def test_a_dripping_tls_handshake_does_not_outlast_the_run() -> None:
 @pytest.mark.parametrize(
     ("broken", "problem"),
     [
-        (short_body(b"half", 8), "the answer is incomplete"),  # R7 (c)
+        (short_body(b"half", 8), "the answer is incomplete"),
         (reset(), "the connection broke"),
         (reset(after=b"half"), "the connection broke"),
         (garbage_chunking(), "the connection broke"),
@@ -397,7 +392,6 @@ def test_a_broken_answer_is_tried_again_and_then_an_error(broken: Answer, proble
 
 
 def test_a_body_without_length_that_ends_too_soon_is_reported_as_incomplete() -> None:
-    # R7 (d)
     with RecordingServer(no_length_close(b"half")) as server:
         with pytest.raises(RegistryUnreachable, match="incomplete: 4 of 8 bytes"):
             get(asker(server.host, limits=bounded(attempts=2)), server.url, size=8)
@@ -409,7 +403,6 @@ def test_a_body_without_length_that_ends_too_soon_is_reported_as_incomplete() ->
     "broken", [reset(after=b"content"), reset(), short_body(b"half", 8), garbage_chunking(), answer(502)]
 )
 def test_what_breaks_twice_and_works_then_has_worked(broken: Answer) -> None:
-    # R7 (e)
     with RecordingServer(in_turn([broken, broken, answer(200, b"content!")])) as server:
         assert get(asker(server.host), server.url, size=8) == b"content!"
         assert len(server.requests) == 3
@@ -461,12 +454,11 @@ def test_what_is_no_http_is_an_error_of_ours(head: bytes) -> None:
         assert len(server.requests) == 2
 
 
-# R8: 429 and 5xx
+# 429 and 5xx
 
 
 @pytest.mark.parametrize("status", [408, 429, 499, 500, 502, 503, 504, 522])
 def test_a_server_that_asks_for_patience_gets_it(status: int) -> None:
-    # R8 (a)
     with RecordingServer(in_turn([answer(status), answer(status), answer(200, b"content")])) as server:
         world = asker(server.host)
 
@@ -490,7 +482,6 @@ def test_waits_are_short_and_spread() -> None:
 
 
 def test_a_server_that_says_when_is_not_asked_before() -> None:
-    # R8 (b)
     wait = answer(429, headers={"Retry-After": "1"})
     with RecordingServer(in_turn([wait, answer(200, b"content")])) as server:
         world = asker(server.host)
@@ -547,7 +538,6 @@ def test_a_wait_past_the_deadline_is_not_begun() -> None:
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 410, 501])
 def test_other_answers_are_final(status: int) -> None:
-    # R8 (c)
     with RecordingServer(answer(status, b"no")) as server:
         world = asker(server.host)
 
@@ -595,12 +585,12 @@ def test_one_host_in_trouble_is_no_trouble_for_another() -> None:
         assert get(world, up.url) == b""
 
 
-# R9: huge answers
+# Huge answers
 
 
 @pytest.mark.parametrize("with_length", [True, False])
 def test_a_huge_answer_is_not_read(with_length: bool) -> None:
-    # R9 (a), (b); what lies in the buffers between us counts as sent.
+    # What lies in the buffers between us counts as sent.
     sent: list[int] = []
     with RecordingServer(counted(300 << 20, sent, with_length=with_length)) as server:
         world = asker(server.host, limits=bounded(manifest_bytes=100_000))
@@ -630,7 +620,6 @@ def test_an_answer_at_the_limit_is_taken(length: int) -> None:
 
 
 def test_of_an_error_only_the_beginning_is_read() -> None:
-    # R9 (c)
     sent: list[int] = []
     with RecordingServer(counted(1 << 30, sent, with_length=False, status=404)) as server:
         found = asker(server.host).transport.ask(Request(server.url))
@@ -643,7 +632,6 @@ def test_of_an_error_only_the_beginning_is_read() -> None:
 
 @pytest.mark.parametrize("with_length", [True, False])
 def test_a_layer_longer_than_its_descriptor_says_is_not_read_on(with_length: bool) -> None:
-    # R9 (d)
     sent: list[int] = []
     with RecordingServer(counted(1 << 30, sent, with_length=with_length)) as server:
         with pytest.raises(SizeMismatch, match="says 1,000 bytes, the registry sent"):
@@ -656,7 +644,6 @@ def test_a_layer_longer_than_its_descriptor_says_is_not_read_on(with_length: boo
 
 @pytest.mark.parametrize(("body", "sent"), [(b"123456789", "9 bytes"), (b"1234567", "7 bytes")])
 def test_a_layer_of_another_size_than_announced_is_refused_with_both_sizes(body: bytes, sent: str) -> None:
-    # R9 (e)
     with RecordingServer(answer(200, body)) as server:
         with pytest.raises(SizeMismatch, match=f"says 8 bytes, the registry sent {sent}"):
             get(asker(server.host), server.url, size=8)
@@ -680,11 +667,10 @@ def test_a_full_disk_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> Non
             get(world, server.url)
 
 
-# R12: plain http, certificates
+# Plain http, certificates
 
 
 def test_a_host_that_is_not_listed_is_never_asked_without_tls() -> None:
-    # R12 (a)
     with RecordingServer(answer()) as server, RecordingServer(answer()) as listed:
         world = asker(listed.host)
 
@@ -705,7 +691,6 @@ def test_a_host_that_is_not_listed_is_never_asked_without_tls() -> None:
 def test_a_wrong_certificate_is_final_and_the_failed_check_is_told(
     tmp_path: Path, name: str, days: int, check: str
 ) -> None:
-    # R12 (b)
     certificate = make_certificate(tmp_path, name=name, days=days)
     with RecordingServer(answer(), certificate=certificate) as server:
         world = asker(environ={"XPLOCK_CA_BUNDLE": str(certificate.file)})
@@ -718,7 +703,6 @@ def test_a_wrong_certificate_is_final_and_the_failed_check_is_told(
 
 
 def test_an_unknown_authority_is_final(tmp_path: Path) -> None:
-    # R8 (e)
     with RecordingServer(answer(), certificate=make_certificate(tmp_path)) as server:
         world = asker()
 
@@ -731,7 +715,6 @@ def test_an_unknown_authority_is_final(tmp_path: Path) -> None:
 
 
 def test_a_private_authority_given_in_settings_is_trusted(tmp_path: Path) -> None:
-    # R12 (c)
     certificate = make_certificate(tmp_path)
     with RecordingServer(answer(200, b"content"), certificate=certificate) as server:
         world = asker(environ={"XPLOCK_CA_BUNDLE": str(certificate.file)})

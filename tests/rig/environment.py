@@ -1,4 +1,4 @@
-"""Nobody's settings, in the place of those of whoever runs the tests."""
+"""Empty settings instead of those of the user who runs the tests."""
 
 import os
 from collections.abc import Iterator

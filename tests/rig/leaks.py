@@ -1,4 +1,4 @@
-"""Somebody who looks for a secret wherever else on the machine it might be: arguments, environments, files."""
+"""A search for a secret in the arguments, environments and files of the machine."""
 
 import base64
 import os
@@ -45,7 +45,7 @@ class Watcher:
 
 
 def watched(watcher: Watcher, handler: Handler) -> Handler:
-    """Return a handler that first looks around: whoever asks is waiting, and all that it has started too."""
+    """Return a handler that searches first, while the client and all that it started are waiting."""
 
     def handle(request: Request) -> Answer | None:
         watcher.look()

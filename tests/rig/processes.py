@@ -19,7 +19,7 @@ def running(
     command: Sequence[str | Path], environ: Mapping[str, str], log: Path, *, before: Sequence[str] = ()
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Have a program run, by way of another command if need be, and end it."""
-    # Whoever becomes somebody else is no longer meant by what was said before.
+    # A program that changes its user loses the signal that was set before.
     whole = [*before, *dying_with_us(command)]
     with (
         log.open("wb") as file,

@@ -1,4 +1,4 @@
-"""How much a test tries that could go on for ever: everything in CI, a part of it at the desk."""
+"""How many random cases a test tries: all in CI, a part of them at the desk."""
 
 import os
 
@@ -9,7 +9,7 @@ _SHARE = 4
 
 
 def in_ci() -> bool:
-    """Return whether time matters less than trying everything."""
+    """Return whether this is a CI run, which tries everything."""
     return os.environ.get("CI", "false") not in ("", "false")
 
 

@@ -253,7 +253,7 @@ def test_every_rule_that_is_described_is_understood() -> None:
         assert [*check_shape("" if shape["of"] == "string" else [], shape)]
 
 
-def test_a_rule_that_nobody_translated_is_a_failure_of_the_test() -> None:
+def test_a_rule_without_a_translation_fails_the_test() -> None:
     with pytest.raises(LookupError, match=r"self\.startsWith"):
         [*check_shape("a", {"of": "string", "rules": ["self.startsWith('a')"]})]
 

@@ -1,4 +1,4 @@
-"""The rig of the end-to-end tests: it loses nothing, waits for nothing in vain, and tells what failed."""
+"""The rig of the end-to-end tests: it loses no event, stops waiting when it can, and reports failures."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""How the end-to-end tests count operations of Argo CD: a heal counts if it changed anything that is not told otherwise."""
+"""How the end-to-end tests count operations of Argo CD: a heal counts if it changed anything."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ PATCHED = "providerrevision.pkg.crossplane.io/old-1 serverside-applied"
 
 
 def told(state: dict[str, Any], at: str) -> tuple[str, dict[str, Any]]:
-    """What an Application tells of an operation."""
+    """An event of an Application about an operation."""
     return "MODIFIED", {
         "kind": "Application",
         "metadata": {"name": "team"},
@@ -62,7 +62,7 @@ def test_a_heal_that_changes_nothing_is_not_counted(message: str, during: list[A
         ([revision("Active", "ADDED")], [revision("Inactive")]),
         ([], [revision("Inactive", "ADDED")]),
         ([revision("Inactive", "ADDED")], [revision("Inactive", "DELETED")]),
-        # Nobody has watched it.
+        # It was not watched.
         ([], []),
     ],
 )

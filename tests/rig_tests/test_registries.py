@@ -189,7 +189,7 @@ def test_registries_over_one_folder_share_their_data(
     assert json.loads(reply.body)["tags"] == ["v1.0.0"]
 
 
-def test_the_token_server_takes_its_user_and_nobody_else(token_registry: RunningRegistry) -> None:
+def test_the_token_server_accepts_its_user_and_no_other(token_registry: RunningRegistry) -> None:
     assert token_registry.tokens is not None
     realm = token_registry.tokens.realm
     right = basic(token_registry.username, token_registry.password)
@@ -381,7 +381,7 @@ def test_silence_lasts_until_the_server_stops() -> None:
 @pytest.mark.parametrize(
     "misbehaviour", [silence(), drip(b"ab", 3600), endless(b"x" * 9999), lambda _: silence()]
 )
-def test_a_server_stops_at_once_whatever_its_handlers_do(misbehaviour: Route) -> None:
+def test_a_server_stops_at_once_in_the_middle_of_any_handler(misbehaviour: Route) -> None:
     with RecordingServer(misbehaviour) as server:
         client = _connected(server)
         server.wait_for(1)
@@ -437,7 +437,7 @@ def test_garbage_instead_of_chunks() -> None:
         connection.getresponse().read()
 
 
-def test_a_client_that_leaves_is_nobodys_problem() -> None:
+def test_a_client_that_leaves_is_no_error() -> None:
     with RecordingServer({"/huge": huge(10**9, with_length=True), "/": answer()}) as server:
         connection = http.client.HTTPConnection(server.host, timeout=SECONDS)
         connection.request("GET", "/huge")
@@ -447,7 +447,7 @@ def test_a_client_that_leaves_is_nobodys_problem() -> None:
         assert ask(f"{server.url}/").status == 200
 
 
-def test_a_client_that_leaves_while_asking_is_nobodys_problem() -> None:
+def test_a_client_that_leaves_while_asking_is_no_error() -> None:
     with RecordingServer(answer()) as server:
         with socket.create_connection(server.socket.getsockname()[:2], SECONDS) as client:
             client.sendall(b"PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nha")
@@ -568,7 +568,7 @@ def test_one_path_of_a_mini_registry_can_misbehave_and_recover() -> None:
         assert ask(f"{mini.url}/v2/some/name/tags/list").status == 200
 
 
-def test_nobodys_settings_are_in_force(tmp_path: Path) -> None:
+def test_the_settings_of_the_user_are_hidden(tmp_path: Path) -> None:
     assert not [name for name in os.environ if name.upper().endswith("_PROXY") or name.startswith("XPLOCK_")]
     assert list(Path.home().iterdir()) == []
     assert list(Path(os.environ["DOCKER_CONFIG"]).iterdir()) == []

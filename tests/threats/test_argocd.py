@@ -1,4 +1,4 @@
-"""Argo CD's world, met by the plugin itself: the list of threats A1 to A3 and A5 to A7."""
+"""The plugin in hostile and broken surroundings of Argo CD."""
 
 import base64
 import os
@@ -30,7 +30,7 @@ NOISE = (
     "def shout():\n    warnings.warn('old', DeprecationWarning)\n    logging.warning('a log line')\n"
     "shout()\natexit.register(shout)\n"
 )
-# A root that nobody can write to, no place for temporary files, and a user without a name.
+# A read-only root, no folder for temporary files, and a user without a name.
 _MAKE_BARREN = """
 for place in / /tmp /var/tmp /dev/shm; do
     if [ "$place" = / ] || mountpoint -q "$place"; then mount -o bind,remount,ro "$place" || exit 99; fi
@@ -91,12 +91,10 @@ def asking(folder: Path, host: str, *names: str) -> Path:
     return folder
 
 
-# A1
+# What libraries and kustomize write
 
 
-def test_whatever_libraries_and_kustomize_say_stays_out_of_the_manifests(
-    project: Path, tmp_path: Path
-) -> None:
+def test_output_of_libraries_and_kustomize_stays_out_of_the_manifests(project: Path, tmp_path: Path) -> None:
     (project / "kustomization.yaml").write_text("resources: [odd.yaml]\ncommonLabels: {a: b}\n")
     (project / "over").mkdir()
     (project / "over/kustomization.yaml").write_text("commonLabels: {c: d}\n")
@@ -109,12 +107,12 @@ def test_whatever_libraries_and_kustomize_say_stays_out_of_the_manifests(
 
     assert (quiet.code, quiet.stderr, noisy.code) == (0, "", 0)
     assert noisy.stdout == quiet.stdout
-    # The noise was there: Python's own, and that of kustomize, which says of each label that it is out of fashion.
+    # The noise was there: Python's own, and that of kustomize, which calls each label deprecated.
     assert "DeprecationWarning: old" in noisy.stderr
     assert "a log line" in noisy.stderr
     assert {"a", "c"} <= parsed(quiet.stdout.encode())[-1]["metadata"]["labels"].keys()
-    told = subprocess.run(["kubectl", "kustomize", project], capture_output=True, check=True, timeout=SECONDS)
-    assert b"deprecated" in told.stderr
+    done = subprocess.run(["kubectl", "kustomize", project], capture_output=True, check=True, timeout=SECONDS)
+    assert b"deprecated" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -134,7 +132,7 @@ def test_no_locale_changes_a_byte(project: Path, locale: dict[str, str]) -> None
     assert "größer als ✓" in str(parsed(done.stdout.encode())[-1])
 
 
-# A2
+# Folders that ask for nothing
 
 
 def _nothing(_: Path) -> None:
@@ -177,7 +175,7 @@ def test_a_folder_that_asks_for_nothing_is_an_error_and_never_an_empty_set(
     done.assert_refused(2, "asks for no package")
 
 
-# A3
+# Time
 
 
 def test_a_registry_that_takes_for_ever_is_named_before_argo_cd_gives_up(tmp_path: Path) -> None:
@@ -205,7 +203,7 @@ def test_without_a_setting_the_time_is_less_than_what_argo_cd_gives(project: Pat
     assert (done.code, done.stderr.split()) == (0, ["50", "0"])
 
 
-# A5
+# Settings of the operator
 
 TENANT = {
     "XPLOCK_LOCK_POLICY": "thaw",
@@ -249,7 +247,7 @@ def test_the_same_text_from_the_operator_would_have_made_a_difference(name: str,
 
 
 @pytest.mark.parametrize(("prefix", "code"), [("", 0), ("ARGOCD_ENV_", 1), ("PARAM_", 1)])
-def test_only_the_operator_says_whose_certificates_are_right(prefix: str, code: int, tmp_path: Path) -> None:
+def test_only_the_operator_sets_certificate_authorities(prefix: str, code: int, tmp_path: Path) -> None:
     certificate = make_certificate(tmp_path / "certificate")
     with MiniRegistry(certificate=certificate) as mini:
         add_package(mini)
@@ -262,7 +260,7 @@ def test_only_the_operator_says_whose_certificates_are_right(prefix: str, code: 
 
 
 @pytest.mark.parametrize(("prefix", "code"), [("", 0), ("ARGOCD_ENV_", 1), ("PARAM_", 1)])
-def test_only_the_operator_says_who_we_are(prefix: str, code: int, tmp_path: Path, canary: str) -> None:
+def test_only_the_operator_sets_credentials(prefix: str, code: int, tmp_path: Path, canary: str) -> None:
     basic = f"Basic {base64.b64encode(f'robin:{canary}'.encode()).decode()}"
     with MiniRegistry() as mini, RecordingServer(challenged(mini, "Basic realm=x", basic)) as server:
         add_package(mini)
@@ -275,13 +273,13 @@ def test_only_the_operator_says_who_we_are(prefix: str, code: int, tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["plainHttp", "allowedRegistries", "deadline", "cacheDir", "commitTo"])
-def test_the_repository_has_no_say_either(name: str, project: Path) -> None:
+def test_the_repository_cannot_set_them_either(name: str, project: Path) -> None:
     add_setting(project, f"{name}: registry.example")
 
     generate(project).assert_refused(2, name)
 
 
-# A6
+# A shared cache
 
 
 def test_calls_at_once_on_a_cold_cache_all_get_the_same(tmp_path: Path) -> None:
@@ -330,7 +328,7 @@ def test_a_flipped_byte_in_the_cache_changes_nothing_and_costs_a_request_at_most
     assert set(more.values()) <= {0, 1}
 
 
-# A7
+# Repositories
 
 
 def test_without_git_and_without_a_repository_a_lock_is_rendered(project: Path, tmp_path: Path) -> None:
@@ -343,7 +341,7 @@ def test_without_git_and_without_a_repository_a_lock_is_rendered(project: Path, 
     assert (done.code, done.stderr) == (0, "")
 
 
-def test_a_repository_that_git_would_refuse_is_none_of_our_business(project: Path, tmp_path: Path) -> None:
+def test_a_lock_is_rendered_in_a_repository_that_git_would_refuse(project: Path, tmp_path: Path) -> None:
     repository = new_repository(tmp_path / "repository")
     shutil.copytree(project, repository / "shop")
     save(repository)
@@ -377,7 +375,7 @@ def _damaged_repository(folder: Path) -> None:
 @pytest.mark.parametrize(
     "command", [[*PLUGIN, "--lock-policy", "resolve"], RESOLVE], ids=["plugin", "render"]
 )
-def test_whatever_is_left_of_a_repository_packages_are_resolved(
+def test_packages_are_resolved_in_any_remains_of_a_repository(
     world: World, command: Sequence[str], git: str, leave: Callable[[Path], None], tmp_path: Path
 ) -> None:
     folder = world.project("repository/shop", "app:v1.0.0")
@@ -402,7 +400,7 @@ def test_a_repository_that_lacks_something_does_not_say_how_to_get_it(
     folder = world.project("repository/shop", "app:v1.0.0")
     root, canary = new_repository(folder.parent), tmp_path / "canary"
     save(root)
-    # Whoever uploads files can have a repository among them: here a partial clone, and a program that completes it.
+    # Uploaded files can include a repository: here a partial clone, and a program that completes it.
     write_program(tmp_path / "program", f"#!/bin/sh\ntouch {canary}\n")
     lost = git(root, "rev-parse", missing)
     (root / f".git/objects/{lost[:2]}/{lost[2:]}").unlink()
@@ -419,11 +417,11 @@ def test_a_repository_that_lacks_something_does_not_say_how_to_get_it(
 
 
 def barren(folder: Path, *arguments: str, **environ: str) -> Outcome:
-    """Call the plugin where nothing can be written, for a user that nobody knows, with nothing set."""
+    """Call the plugin where nothing can be written, for a user without a name, with nothing set."""
     return call([*BARREN, *PLUGIN, *arguments], folder, {"PATH": os.environ["PATH"], **environ})
 
 
-def test_the_barren_place_of_these_tests_is_one(tmp_path: Path) -> None:
+def test_nothing_can_be_written_where_these_tests_say_so(tmp_path: Path) -> None:
     found = (
         "import os, pwd, tempfile\n"
         "for question in (lambda: pwd.getpwuid(os.getuid()), tempfile.gettempdir, lambda: open('here', 'w')):\n"

@@ -1,4 +1,4 @@
-"""Secrets of the operator, and the many ways to fail: nothing that Argo CD shows to its users holds one (threat A4)."""
+"""Secrets of the operator, and the many ways to fail: Argo CD shows its users none of them."""
 
 import base64
 import json
@@ -27,7 +27,7 @@ from rig.registry.in_memory import MiniRegistry
 from rig.registry.package_images import add_package
 
 SECONDS = 60
-NOBODY = "127.0.0.1:1"
+CLOSED_PORT = "127.0.0.1:1"
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Place:
 
 
 def new_place(folder: Path, secret: str, host: str) -> Place:
-    """Make a place in which all is well, but for what is changed later."""
+    """Make a sidecar in which everything works."""
     for name in ("project", "docker", "bin", "home"):
         (folder / name).mkdir(parents=True)
     (folder / "project/xplock.yaml").write_text(f"roots:\n  - package: {host}/some/name:v1.0.0\n")
@@ -68,7 +68,7 @@ def new_place(folder: Path, secret: str, host: str) -> Place:
         "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(folder / "home"),
         "DOCKER_CONFIG": str(folder / "docker"),
-        "HTTPS_PROXY": f"http://robin:{secret}@{NOBODY}",
+        "HTTPS_PROXY": f"http://robin:{secret}@{CLOSED_PORT}",
         "SOME_TOKEN": secret,
         "ARGOCD_GIT_AUTH_HEADER": f"Authorization: Basic {secret}",
         "XPLOCK_PLAIN_HTTP": host,
@@ -76,7 +76,7 @@ def new_place(folder: Path, secret: str, host: str) -> Place:
         "XPLOCK_COMMIT_TO": "https://*/*/*#main",
         "XPLOCK_LIMIT_ATTEMPTS": "2",
         "XPLOCK_CACHE_DIR": "",
-        "ARGOCD_APP_SOURCE_REPO_URL": f"https://robin:{secret}@{NOBODY}/acme/platform.git",
+        "ARGOCD_APP_SOURCE_REPO_URL": f"https://robin:{secret}@{CLOSED_PORT}/acme/platform.git",
         "ARGOCD_APP_SOURCE_TARGET_REVISION": "main",
         "ARGOCD_APP_REVISION": "0" * 40,
     }
@@ -100,7 +100,7 @@ def generate(place: Place) -> Outcome:
     return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-# What a registry does to whoever asks
+# How a registry fails
 
 
 def _echo(request: Request) -> Answer:
@@ -119,19 +119,19 @@ def _moved(request: Request) -> Answer:
     secret = request.credentials.partition(":")[2] or "none"
     if not request.credentials:
         return _challenge('Basic realm="x"')
-    return redirect(f"http://robin:{secret}@{NOBODY}/v2/?token={secret}")
+    return redirect(f"http://robin:{secret}@{CLOSED_PORT}/v2/?token={secret}")
 
 
 REGISTRIES: dict[str, Route] = {
     "wrong password": _challenge('Basic realm="x"'),
-    "a token server that nobody trusts": _challenge(f'Bearer realm="http://{NOBODY}/token",service="x"'),
+    "an untrusted token server": _challenge(f'Bearer realm="http://{CLOSED_PORT}/token",service="x"'),
     "an unknown way to log in": _challenge('Digest realm="x"'),
     "forbidden": answer(403, b'{"errors": [{"code": "DENIED"}]}'),
     "not found": answer(404),
     "broken": answer(500, b"out of order"),
     "busy": answer(429, b"", {"Retry-After": "3600"}),
     "a redirect with the secret in it": _moved,
-    "repeats what it was told": _echo,
+    "repeats the request": _echo,
     "resets": reset(),
     "stops in the middle": short_body(b"{", 100),
     "is no registry": answer(200, b"<html>", {"Content-Type": "text/html"}),
@@ -139,7 +139,7 @@ REGISTRIES: dict[str, Route] = {
 }
 
 
-# What is wrong around it
+# What else can be wrong
 
 
 def _proxy(place: Place) -> None:
@@ -147,11 +147,11 @@ def _proxy(place: Place) -> None:
 
 
 def _plain_proxy(place: Place) -> None:
-    place.environ["HTTP_PROXY"] = f"http://robin:{place.secret}@{NOBODY}"
+    place.environ["HTTP_PROXY"] = f"http://robin:{place.secret}@{CLOSED_PORT}"
 
 
 def _odd_proxy(place: Place) -> None:
-    place.environ["HTTP_PROXY"] = f"socks5://robin:{place.secret}@{NOBODY}"
+    place.environ["HTTP_PROXY"] = f"socks5://robin:{place.secret}@{CLOSED_PORT}"
 
 
 def _helper_fails(place: Place) -> None:
@@ -194,7 +194,7 @@ def _url_with_password(place: Place) -> None:
 
 def _git_server_gone(place: Place) -> None:
     place.policy = "commit"
-    place.environ["ARGOCD_APP_SOURCE_REPO_URL"] = f"https://{NOBODY}/acme/platform.git"
+    place.environ["ARGOCD_APP_SOURCE_REPO_URL"] = f"https://{CLOSED_PORT}/acme/platform.git"
     (place.folder / "home/.gitconfig").write_text("[user]\n\tname = Robin\n\temail = robin@example.org\n")
 
 
@@ -229,7 +229,7 @@ AROUND: tuple[Callable[[Place], None], ...] = (
 
 @contextmanager
 def challenging_registry() -> Iterator[str]:
-    """A registry that asks everybody for a password, so that somebody looks for one."""
+    """A registry that asks for a password, so that xplock looks for one."""
     with RecordingServer(_challenge('Basic realm="x"')) as server:
         yield server.host
 
@@ -256,7 +256,7 @@ def test_there_are_more_than_twenty_ways_to_fail() -> None:
 
 
 @pytest.mark.parametrize("name", REGISTRIES)
-def test_whatever_a_registry_does_no_secret_is_shown(name: str, canary: str, tmp_path: Path) -> None:
+def test_no_failure_of_a_registry_shows_a_secret(name: str, canary: str, tmp_path: Path) -> None:
     with RecordingServer(REGISTRIES[name]) as server:
         place = new_place(tmp_path, canary, server.host)
         place.environ["XPLOCK_DEADLINE"] = "3" if name == "never answers" else "20"
@@ -267,9 +267,7 @@ def test_whatever_a_registry_does_no_secret_is_shown(name: str, canary: str, tmp
 
 
 @pytest.mark.parametrize("spoil", AROUND, ids=lambda spoil: spoil.__name__.strip("_"))
-def test_whatever_is_wrong_around_it_no_secret_is_shown(
-    spoil: Callable[[Place], None], canary: str, tmp_path: Path
-) -> None:
+def test_no_other_failure_shows_a_secret(spoil: Callable[[Place], None], canary: str, tmp_path: Path) -> None:
     with challenging_registry() as host:
         place = new_place(tmp_path, canary, host)
         spoil(place)
@@ -279,7 +277,7 @@ def test_whatever_is_wrong_around_it_no_secret_is_shown(
     assert_silent(outcome, canary)
 
 
-def test_the_secret_of_these_tests_is_one_that_opens_doors(canary: str, tmp_path: Path) -> None:
+def test_the_secret_of_these_tests_is_one_that_works(canary: str, tmp_path: Path) -> None:
     # Otherwise nothing that could leak would ever be read.
     with MiniRegistry() as mini:
         add_package(mini)

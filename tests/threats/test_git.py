@@ -1,7 +1,7 @@
-"""Hostile and broken repositories, met by the command itself: the list of threats G1 to G7.
+"""The command in hostile and broken Git repositories.
 
-What each of them means in detail is in tests/cli/test_commit.py, test_commit_odd.py and test_commit_push.py; what it
-means for the plugin is in tests/argocd/test_lock_policies.py and tests/test_policy_commit_*.py.
+Details are in tests/cli/test_commit.py, test_commit_odd.py and test_commit_push.py; the same for the plugin is
+in tests/argocd/test_lock_policies.py and tests/argocd/test_commit_policy_*.py.
 """
 
 import os
@@ -29,7 +29,6 @@ from rig.git.repositories import (
     check_integrity,
     clone,
     fill,
-    folder_for_everybody,
     git,
     git_in_between,
     give,
@@ -38,6 +37,7 @@ from rig.git.repositories import (
     paths_in,
     plant_canaries,
     project,
+    public_folder,
     rival,
     save,
     serve,
@@ -71,7 +71,7 @@ def xplock(
     before: Sequence[str] = (),
     environ: Mapping[str, str] | None = None,
 ) -> Ending:
-    """Run the command in a folder; a program may stand before it."""
+    """Run the command in a folder, directly or through another program."""
     done = subprocess.run(
         [*before, sys.executable, "-m", "render", *arguments],
         cwd=folder,
@@ -85,7 +85,7 @@ def xplock(
     return Ending(done.returncode, done.stdout, done.stderr)
 
 
-# G1: argument injection
+# Argument injection
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_an_application_cannot_name_an_option_in_the_place_of_a_branch(fleet: Fl
     assert not list(fleet.clone.rglob("x"))
 
 
-# G2: programs named by the repository
+# Programs named by the repository
 
 
 def test_no_hook_and_no_other_program_of_the_repository_is_run(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def advised_git(errors: str) -> list[str]:
     return shlex.split(found[1])
 
 
-# G3: the user's work
+# The user's work
 
 
 def test_staged_unstaged_and_untracked_work_stays_as_it_was(root: Path) -> None:
@@ -288,7 +288,7 @@ def test_what_is_in_the_place_of_a_lock_is_not_taken_away_with_it(root: Path, th
     )
 
 
-# G4: races
+# Races
 
 WRITERS, EACH = 8, 3
 
@@ -333,7 +333,7 @@ def _leave_with(act: Callable[[], int]) -> None:
     sys.exit(act())
 
 
-def test_whoever_pushes_faster_stays_below_ours(tmp_path: Path) -> None:
+def test_a_faster_push_stays_below_our_commit(tmp_path: Path) -> None:
     server, root = shared_shop(tmp_path)
     (root / SHOP).write_bytes(TWO)
     script = rival(server, tmp_path / "rival", "elsewhere/file")
@@ -348,7 +348,7 @@ def test_whoever_pushes_faster_stays_below_ours(tmp_path: Path) -> None:
     ]
 
 
-def test_whoever_always_loses_gives_up_after_five_tries_and_has_changed_nothing(tmp_path: Path) -> None:
+def test_after_five_lost_races_a_push_is_given_up_and_nothing_has_changed(tmp_path: Path) -> None:
     server, root = shared_shop(tmp_path)
     (root / SHOP).write_bytes(TWO)
     refs, before = git(root, "for-each-ref"), git(root, "status", "--porcelain")
@@ -362,17 +362,17 @@ def test_whoever_always_loses_gives_up_after_five_tries_and_has_changed_nothing(
     assert (git(root, "for-each-ref"), git(root, "status", "--porcelain")) == (refs, before)
 
 
-# G5: odd repositories, for a user that is not root
+# Odd repositories, for a user that is not root
 
 
 @pytest.fixture
 def elsewhere() -> Iterator[Path]:
     """A folder that other users may look into."""
-    with folder_for_everybody() as folder:
+    with public_folder() as folder:
         yield folder
 
 
-def as_somebody(folder: Path, temporary: Path) -> Ending:
+def as_other_user(folder: Path, temporary: Path) -> Ending:
     """Commit as a user that is not root and has no home."""
     temporary.mkdir(exist_ok=True)
     give(SIDECAR_USER, temporary)
@@ -381,18 +381,18 @@ def as_somebody(folder: Path, temporary: Path) -> Ending:
 
 
 def one_reason(done: Ending) -> str:
-    """Return why something could not be done, if that is one line."""
+    """Return the reason of an error, which has to be one line."""
     (line,) = [line for line in done.errors.splitlines() if line.startswith("  why:  ")]
     assert done.errors.count("\n") == 3
     return line.removeprefix("  why:  ")
 
 
-def test_somebody_commits_to_a_repository_of_their_own(elsewhere: Path) -> None:
+def test_a_user_who_is_not_root_commits_to_their_own_repository(elsewhere: Path) -> None:
     root = shop(elsewhere)
     (root / SHOP).write_bytes(TWO)
     give(SIDECAR_USER, root)
 
-    done = as_somebody(root / "shop", elsewhere / "temporary")
+    done = as_other_user(root / "shop", elsewhere / "temporary")
 
     give(0, root)
     assert done.code == 0
@@ -405,22 +405,22 @@ def test_a_repository_of_another_owner_is_refused_in_one_line(elsewhere: Path) -
     (root / SHOP).write_bytes(TWO)
     before = git(root, "rev-parse", "main")
 
-    done = as_somebody(root / "shop", elsewhere / "temporary")
+    done = as_other_user(root / "shop", elsewhere / "temporary")
 
     assert (done.code, git(root, "rev-parse", "main")) == (1, before)
     assert one_reason(done) == "the repository belongs to another user"
     assert f"safe.directory {root}" in done.errors
 
 
-def test_a_repository_that_may_only_be_read_is_told_in_one_line(elsewhere: Path) -> None:
+def test_a_repository_without_write_permission_is_reported_in_one_line(elsewhere: Path) -> None:
     root = shop(elsewhere)
     (root / SHOP).write_bytes(TWO)
     before = git(root, "rev-parse", "main")
-    # The owner alone decides whom git trusts; what is below stays somebody else's.
+    # Git looks at the owner of these two folders alone; the files in them keep theirs.
     os.chown(root, SIDECAR_USER, SIDECAR_USER)
     os.chown(root / ".git", SIDECAR_USER, SIDECAR_USER)
 
-    done = as_somebody(root / "shop", elsewhere / "temporary")
+    done = as_other_user(root / "shop", elsewhere / "temporary")
 
     give(0, root)
     assert (done.code, git(root, "rev-parse", "main")) == (1, before)
@@ -428,7 +428,7 @@ def test_a_repository_that_may_only_be_read_is_told_in_one_line(elsewhere: Path)
     check_integrity(root)
 
 
-def test_a_disk_that_is_read_only_is_told_in_one_line(elsewhere: Path) -> None:
+def test_a_read_only_disk_is_reported_in_one_line(elsewhere: Path) -> None:
     with small_disk(elsewhere / "disk", "8m") as disk:
         root = shop(disk)
         (root / SHOP).write_bytes(TWO)
@@ -436,7 +436,7 @@ def test_a_disk_that_is_read_only_is_told_in_one_line(elsewhere: Path) -> None:
         give(SIDECAR_USER, root)
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
 
-        done = as_somebody(root / "shop", elsewhere / "temporary")
+        done = as_other_user(root / "shop", elsewhere / "temporary")
 
         subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
         give(0, root)
@@ -453,9 +453,9 @@ def test_a_disk_that_is_full_leaves_nothing_half_written(elsewhere: Path) -> Non
         give(SIDECAR_USER, root)
         fill(disk)
 
-        full = as_somebody(root / "shop", elsewhere / "temporary")
+        full = as_other_user(root / "shop", elsewhere / "temporary")
         (disk / "filler").unlink()
-        after = as_somebody(root / "shop", elsewhere / "temporary")
+        after = as_other_user(root / "shop", elsewhere / "temporary")
 
         give(0, root)
         assert (full.code, full.output, after.code) == (1, "", 0)
@@ -464,7 +464,9 @@ def test_a_disk_that_is_full_leaves_nothing_half_written(elsewhere: Path) -> Non
         check_integrity(root)
 
 
-def test_a_disk_that_is_too_small_for_the_plugin_is_told_in_one_line(elsewhere: Path, world: World) -> None:
+def test_a_disk_that_is_too_small_for_the_plugin_is_reported_in_one_line(
+    elsewhere: Path, world: World
+) -> None:
     fleet = new_fleet(elsewhere, world)
     (fleet.clone / "large").write_bytes(random.Random(7).randbytes(2 << 20))
     before = fleet.push()
@@ -490,7 +492,7 @@ def test_a_disk_that_is_too_small_for_the_plugin_is_told_in_one_line(elsewhere: 
     check_integrity(fleet.server)
 
 
-# G6: credentials in output
+# Credentials in output
 
 
 @pytest.mark.parametrize(
@@ -529,12 +531,12 @@ def test_a_secret_in_the_url_of_an_application_is_nowhere(
     assert canary not in done.errors
 
 
-# G7: interrupted
+# Interrupted
 
 KILLS, AT_ONCE = tries(200), 4
 
 
-def test_whenever_it_is_killed_the_next_run_succeeds_or_names_what_is_in_its_way(tmp_path: Path) -> None:
+def test_after_a_kill_the_next_run_succeeds_or_names_the_file_in_its_way(tmp_path: Path) -> None:
     """A bounded number of kills at random moments; each takes all processes."""
     folders = [tmp_path / str(number) for number in range(AT_ONCE)]
 
@@ -547,12 +549,12 @@ def _kill_often(folder: Path, kills: int) -> int:
     """Kill commits of one repository again and again; each is finished by the next run."""
     folder.mkdir()
     root = shop(folder)
-    # Whoever is killed leaves an index of its own behind, and only that.
+    # A killed process leaves its own index behind, and only that.
     (folder / "temporary").mkdir()
     os.environ["TMPDIR"] = str(folder / "temporary")
     make_dirty(root)
     before = status(root)
-    # What is imported here is not imported again by each that is killed.
+    # Modules imported here are not imported again by each killed process.
     assert run(["-q", "commit", str(root / "shop")]) == 0
     chance = random.Random(folder.name)
     for number in range(1, kills + 1):
@@ -582,11 +584,11 @@ def _commit_alone(root: Path) -> None:
 
 
 def _finish(root: Path) -> None:
-    """Run it once more; what it names as being in its way is removed, as a person would."""
+    """Run it once more; remove the file that its error names, as a person would."""
     heard, said = os.pipe()
     child = os.fork()
     if child == 0:
-        # What pytest has put there instead would not get through.
+        # The stderr that pytest installed does not reach the pipe.
         sys.stderr = os.fdopen(said, "w", buffering=1)
         os._exit(run(["-q", "commit", str(root / "shop")]))
     os.close(said)
@@ -603,7 +605,7 @@ def _finish(root: Path) -> None:
 PLUGIN_KILLS = 8
 
 
-def test_whenever_the_plugin_is_killed_the_next_call_finds_one_commit_or_makes_it(
+def test_after_a_kill_of_the_plugin_the_next_call_finds_or_makes_one_commit(
     fleet: Fleet, certificate: Certificate, tmp_path: Path
 ) -> None:
     chance = random.Random(7)

@@ -1,4 +1,4 @@
-"""Packages made to deceive or to exhaust: each is refused in plain words, or has no effect."""
+"""Packages made to deceive or to exhaust: each is refused with a clear error, or has no effect."""
 
 import gzip
 import re
@@ -68,7 +68,7 @@ def zeros() -> bytes:
     return bomb
 
 
-class TestX1TwoCandidates:
+class TestTwoCandidates:
     def test_a_second_package_yaml_in_the_archive_is_refused(self, tmp_path: Path) -> None:
         shelf = Shelf()
         shelf.add_image(gzipped(entry("package.yaml", META), entry("package.yaml", OTHER), END), marked=[0])
@@ -191,7 +191,7 @@ class TestX1TwoCandidates:
         assert found.metadata.name == "platform"
 
 
-class TestX2NoRegularFile:
+class TestNoRegularFile:
     @pytest.mark.parametrize("marked", [[0], []])
     @pytest.mark.parametrize(
         "kind", [b"1", b"2", b"3", b"4", b"5", b"6", b"7", b"S", b"g", b"V"], ids=lambda kind: kind.decode()
@@ -215,7 +215,7 @@ class TestX2NoRegularFile:
         assert "root:" not in ran.err
 
 
-class TestX3Bombs:
+class TestBombs:
     def test_half_a_gigabyte_of_zeros_as_package_yaml(self, zeros: bytes, tmp_path: Path) -> None:
         shelf = Shelf()
         shelf.add_image(gzipped(header("package.yaml", 500_000_000)) + zeros, marked=[0])
@@ -232,7 +232,7 @@ class TestX3Bombs:
 
         assert_refused(ran, "512 MiB", "XPLOCK_LIMIT_UNPACKED_BYTES", megabytes=100)
 
-    def test_as_a_configuration_that_nobody_asks_for(self, zeros: bytes) -> None:
+    def test_as_an_unused_image_configuration(self, zeros: bytes) -> None:
         shelf = Shelf()
         shelf.add_image(package_layer(META), config=zeros)
 
@@ -310,7 +310,7 @@ class TestX3Bombs:
         assert_refused(ran, said)
 
 
-# The table of PyYAML's weaknesses: what stands in a document, and what is said of it as metadata.
+# Known weaknesses of PyYAML: a document, and the error for it as metadata.
 _MERGES = b"a0: &a0 {x: 1}\n" + b"".join(
     b"a%d: &a%d {<<: [*a%d, *a%d]}\n" % (i, i, i - 1, i - 1) for i in range(1, 26)
 )
@@ -342,7 +342,7 @@ BARE_WEAPONS = {
 }
 
 
-class TestX4YamlAsWeapon:
+class TestHostileYaml:
     @pytest.mark.parametrize("row", WEAPONS)
     def test_as_metadata_it_is_refused(self, row: str, tmp_path: Path) -> None:
         weapon, said = WEAPONS[row]
@@ -392,7 +392,7 @@ class TestX4YamlAsWeapon:
         assert found.metadata.name == "2001-99-99"
 
 
-class TestX5WrongOrDoubleMetadata:
+class TestWrongOrDoubleMetadata:
     @pytest.mark.parametrize(
         ("package_yaml", "said"),
         [
@@ -431,7 +431,7 @@ class TestX5WrongOrDoubleMetadata:
         assert any(line.startswith("line 7: ") for line in refused.value.why)
 
 
-class TestX6WrongEncodings:
+class TestWrongEncodings:
     @pytest.mark.parametrize(
         ("package_yaml", "said"),
         [
@@ -481,7 +481,7 @@ class TestX6WrongEncodings:
         )
 
 
-class TestX7ForeignLayers:
+class TestForeignLayers:
     def test_addresses_in_a_descriptor_are_never_followed(self, tmp_path: Path) -> None:
         shelf = shelf_of(META)
         with MiniRegistry() as elsewhere, MiniRegistry() as registry:

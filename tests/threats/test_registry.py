@@ -1,4 +1,4 @@
-"""Hostile and broken registries, met by the command itself: the list of threats R1 to R13, and O1."""
+"""The command with hostile and broken registries."""
 
 import base64
 import json
@@ -66,14 +66,13 @@ def test_an_honest_registry_is_read() -> None:
     assert package.digest in outcome.stdout
 
 
-# R1
+# Other bytes than the digest
 
 
 @pytest.mark.parametrize(
     "served", [b"another layer", b"one byte less", b"one byte more"], ids=["other", "less", "more"]
 )
 def test_a_layer_with_other_bytes_leaves_nothing_behind(served: bytes, tmp_path: Path) -> None:
-    # R1 (a), (d)
     with MiniRegistry() as mini:
         package = add_package(mini)
         right = package.layer["size"]
@@ -91,7 +90,6 @@ def test_a_layer_with_other_bytes_leaves_nothing_behind(served: bytes, tmp_path:
 
 
 def test_a_manifest_with_other_bytes_leaves_nothing_behind(tmp_path: Path) -> None:
-    # R1 (b)
     with MiniRegistry() as mini:
         package, evil = add_package(mini), add_package(mini, "evil/name", name="evil-name")
         mini.override(
@@ -105,7 +103,6 @@ def test_a_manifest_with_other_bytes_leaves_nothing_behind(tmp_path: Path) -> No
 
 
 def test_a_child_with_other_bytes_leaves_nothing_behind(tmp_path: Path) -> None:
-    # R1 (c)
     with MiniRegistry() as mini:
         package, evil = add_package(mini, tag=None), add_package(mini, "evil/name", name="evil-name")
         mini.add_manifest("some/name", "v1.0.0", index([package.as_child()]), INDEX)
@@ -119,11 +116,10 @@ def test_a_child_with_other_bytes_leaves_nothing_behind(tmp_path: Path) -> None:
     assert evil.data not in kept(tmp_path)
 
 
-# R2
+# Tags that move
 
 
 def test_a_tag_that_alternates_gives_one_package() -> None:
-    # R2 (c)
     with MiniRegistry() as mini:
         packages = [add_package(mini, tag=None, name=name) for name in ("first-name", "second-name")]
         answers = [answer(200, package.data, {"Content-Type": MANIFEST}) for package in packages * 5]
@@ -138,15 +134,15 @@ def test_a_tag_that_alternates_gives_one_package() -> None:
         assert [request.path for request in mini.requests].count(f"{PATH}/manifests/v1.0.0") == 1
 
 
-# R3
+# Documents that lie about their kind
 
 
 @pytest.mark.parametrize(
     ("change", "content_type", "facts"),
     [
-        ({"manifests": []}, MANIFEST, ["not both"]),  # (a)
-        ({}, INDEX, [MANIFEST, INDEX]),  # (b)
-        ({}, "application/vnd.docker.distribution.manifest.v1+prettyjws", ["schema 1", "rebuild"]),  # (c)
+        ({"manifests": []}, MANIFEST, ["not both"]),
+        ({}, INDEX, [MANIFEST, INDEX]),
+        ({}, "application/vnd.docker.distribution.manifest.v1+prettyjws", ["schema 1", "rebuild"]),
     ],
 )
 def test_a_document_that_lies_about_its_kind_is_refused(
@@ -162,7 +158,6 @@ def test_a_document_that_lies_about_its_kind_is_refused(
 
 
 def test_a_document_without_a_type_of_its_own_is_read_by_its_header() -> None:
-    # R3 (d)
     with MiniRegistry() as mini:
         package = json.loads(add_package(mini).data)
         del package["mediaType"]
@@ -171,7 +166,7 @@ def test_a_document_without_a_type_of_its_own_is_read_by_its_header() -> None:
         assert inspect(mini.host).code == 0
 
 
-# R4, R13: credentials
+# Credentials
 
 
 def write_docker_config(folder: Path, passwords: Mapping[str, str]) -> dict[str, str]:
@@ -203,7 +198,6 @@ def test_a_docker_login_is_used_for_its_host_and_port_only(tmp_path: Path, canar
 
 
 def test_a_token_server_elsewhere_sees_no_credentials(tmp_path: Path, canary: str) -> None:
-    # R4 (a)
     with RecordingServer(answer(200, b'{"token": "x"}')) as elsewhere:
         challenge = {"WWW-Authenticate": f'Bearer realm="{elsewhere.url}/token"'}
         with RecordingServer(answer(401, b"", challenge)) as server:
@@ -217,7 +211,7 @@ def test_a_token_server_elsewhere_sees_no_credentials(tmp_path: Path, canary: st
     assert canary not in outcome.stderr
 
 
-def test_nobody_reads_the_netrc_file(canary: str) -> None:
+def test_the_netrc_file_is_not_read(canary: str) -> None:
     netrc = Path(os.environ["HOME"]) / ".netrc"
     netrc.write_text(f"machine 127.0.0.1 login robin password {canary}\ndefault login x password {canary}\n")
     netrc.chmod(0o600)
@@ -230,7 +224,6 @@ def test_nobody_reads_the_netrc_file(canary: str) -> None:
 
 
 def test_a_helper_that_fails_with_a_secret_does_not_make_us_show_it(tmp_path: Path, canary: str) -> None:
-    # R13
     helper = tmp_path / "docker-credential-leaky"
     helper.write_text(f"#!/bin/sh\necho {canary}\necho {canary} >&2\nexit 1\n")
     helper.chmod(0o755)
@@ -245,7 +238,6 @@ def test_a_helper_that_fails_with_a_secret_does_not_make_us_show_it(tmp_path: Pa
 
 
 def test_401_without_credentials_says_which_settings_were_looked_at() -> None:
-    # R8 (d)
     with RecordingServer(answer(401, b"", {"WWW-Authenticate": "Basic realm=x"})) as server:
         outcome = inspect(server.host)
 
@@ -253,11 +245,10 @@ def test_401_without_credentials_says_which_settings_were_looked_at() -> None:
         outcome.assert_refused(1, "DOCKER_CONFIG", "REGISTRY_AUTH_FILE", f"docker login {server.host}")
 
 
-# R5, R7, R8: redirects, silence, errors
+# Redirects, silence, errors
 
 
 def test_a_redirect_to_itself_ends() -> None:
-    # R5 (b)
     with RecordingServer(redirect("/v2/round")) as server:
         outcome = inspect(server.host)
 
@@ -267,7 +258,6 @@ def test_a_redirect_to_itself_ends() -> None:
 
 @pytest.mark.parametrize("slow", [silence(), drip(b"x" * 1_000, 0.2)], ids=["silent", "dripping"])
 def test_a_registry_that_takes_for_ever_meets_the_deadline(slow: Answer) -> None:
-    # R7 (a), (b)
     with RecordingServer(slow) as server:
         outcome = inspect(server.host, {"XPLOCK_DEADLINE": "0.5"})
 
@@ -284,7 +274,6 @@ def test_a_registry_that_is_down_is_named() -> None:
 
 
 def test_what_does_not_exist_is_asked_for_once() -> None:
-    # R8 (c)
     with MiniRegistry() as mini:
         outcome = inspect(mini.host)
 
@@ -292,7 +281,7 @@ def test_what_does_not_exist_is_asked_for_once() -> None:
         outcome.assert_refused(1, f"{mini.host}/some/name has no version v1.0.0")
 
 
-# R9: huge answers
+# Huge answers
 
 _MEASURED = """
 import sys
@@ -305,7 +294,7 @@ sys.exit(code)
 
 
 def inspect_measured(host: str, folder: Path) -> tuple[Outcome, int]:
-    """Inspect a package in a process that tells how many MiB it needed at most."""
+    """Inspect a package in a process, and return its peak memory in MiB."""
     status = folder / "status"
     done = subprocess.run(
         [sys.executable, "-c", _MEASURED, str(status), "package", "inspect", f"{host}/some/name:v1.0.0"],
@@ -322,7 +311,7 @@ def inspect_measured(host: str, folder: Path) -> tuple[Outcome, int]:
 
 @pytest.mark.parametrize("with_length", [True, False])
 def test_a_huge_manifest_costs_neither_memory_nor_traffic(with_length: bool, tmp_path: Path) -> None:
-    # R9 (a), (b): four MiB are read at most; the rest of what was sent lies in buffers.
+    # Four MiB are read at most; the rest of what was sent lies in buffers.
     sent: list[int] = []
     with RecordingServer(counted(300 << 20, sent, with_length=with_length)) as server:
         outcome, most = inspect_measured(server.host, tmp_path)
@@ -334,7 +323,6 @@ def test_a_huge_manifest_costs_neither_memory_nor_traffic(with_length: bool, tmp
 
 
 def test_an_endless_error_is_shown_shortly(tmp_path: Path) -> None:
-    # R9 (c)
     sent: list[int] = []
     with RecordingServer(
         counted(1 << 30, sent, with_length=False, status=404, chunk=b"error " * 1_000)
@@ -349,7 +337,6 @@ def test_an_endless_error_is_shown_shortly(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("with_length", [True, False])
 def test_a_layer_far_longer_than_its_descriptor_costs_nothing(with_length: bool, tmp_path: Path) -> None:
-    # R9 (d)
     sent: list[int] = []
     with MiniRegistry() as mini:
         package = add_package(mini)
@@ -366,7 +353,6 @@ def test_a_layer_far_longer_than_its_descriptor_costs_nothing(with_length: bool,
 
 @pytest.mark.parametrize("difference", [-1, 1])
 def test_a_descriptor_with_the_wrong_size_is_refused_though_the_digest_is_right(difference: int) -> None:
-    # R9 (e)
     with MiniRegistry() as mini:
         document = json.loads(add_package(mini).data)
         document["layers"][0]["size"] += difference
@@ -377,7 +363,7 @@ def test_a_descriptor_with_the_wrong_size_is_refused_though_the_digest_is_right(
     outcome.assert_refused(1, f"says {document['layers'][0]['size']:,} bytes")
 
 
-# R10: references from outside
+# References from outside
 
 REFUSED = [
     "https://{host}/a:v1",
@@ -431,7 +417,7 @@ def test_a_reference_outside_of_the_grammar_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", REFUSED[:12:2])
-def test_a_wrong_reference_on_the_command_line_asks_nobody(text: str) -> None:
+def test_a_wrong_reference_on_the_command_line_sends_no_request(text: str) -> None:
     with RecordingServer(answer()) as server:
         outcome = start_command(
             "package",
@@ -467,11 +453,11 @@ def test_a_registry_on_any_address_works_end_to_end(address: str) -> None:
     assert package.digest in outcome.stdout
 
 
-# R11
+# Indexes
 
 
 def test_the_same_package_is_found_on_every_machine(tmp_path: Path) -> None:
-    # R11 (e): a machine that says of itself that it is another one.
+    # A machine that says of itself that it is another one.
     (tmp_path / "sitecustomize.py").write_text(
         "import os, platform, sysconfig\n"
         "platform.machine = lambda: 'aarch64'\n"
@@ -493,9 +479,9 @@ def test_the_same_package_is_found_on_every_machine(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("platforms", "facts"),
     [
-        ([], ["nothing at all"]),  # (a)
-        (["windows/arm64"], ["windows/arm64", "linux/amd64"]),  # (b)
-        (["linux/amd64"] * 10_000, ["10,000", "XPLOCK_LIMIT_INDEX_ENTRIES"]),  # (d)
+        ([], ["nothing at all"]),
+        (["windows/arm64"], ["windows/arm64", "linux/amd64"]),
+        (["linux/amd64"] * 10_000, ["10,000", "XPLOCK_LIMIT_INDEX_ENTRIES"]),
     ],
     ids=["empty", "foreign", "long"],
 )
@@ -507,11 +493,10 @@ def test_an_index_without_a_choice_is_refused(platforms: list[str], facts: list[
         inspect(mini.host).assert_refused(1, *facts)
 
 
-# R12: TLS, and other settings of the operator
+# TLS, and other settings of the operator
 
 
 def test_a_registry_without_tls_that_is_not_listed_gets_no_request() -> None:
-    # R12 (a)
     with MiniRegistry() as mini:
         add_package(mini)
 
@@ -527,7 +512,6 @@ def test_a_registry_without_tls_that_is_not_listed_gets_no_request() -> None:
     [("other.example", 30, "IP address mismatch"), ("127.0.0.1", -1, "certificate has expired")],
 )
 def test_a_wrong_certificate_gets_no_request(tmp_path: Path, name: str, days: int, check: str) -> None:
-    # R12 (b)
     certificate = make_certificate(tmp_path, name=name, days=days)
     with MiniRegistry(certificate=certificate) as mini:
         environ = {"XPLOCK_PLAIN_HTTP": "", "XPLOCK_CA_BUNDLE": str(certificate.file)}
@@ -539,7 +523,6 @@ def test_a_wrong_certificate_gets_no_request(tmp_path: Path, name: str, days: in
 
 
 def test_a_private_authority_makes_its_registry_work(tmp_path: Path) -> None:
-    # R12 (c), R8 (e)
     certificate = make_certificate(tmp_path)
     with MiniRegistry(certificate=certificate) as mini:
         add_package(mini)
@@ -595,7 +578,7 @@ def test_proxies_are_used_unless_a_host_needs_none() -> None:
         ("XPLOCK_DEADLINE", "soon"),
     ],
 )
-def test_a_mistake_in_a_setting_is_the_operators_and_asks_nobody(variable: str, text: str) -> None:
+def test_a_wrong_setting_of_the_operator_sends_no_request(variable: str, text: str) -> None:
     with RecordingServer(answer()) as server:
         outcome = run_command(
             "package", "inspect", f"{server.host}/some/name:v1.0.0", environ={variable: text}
@@ -605,7 +588,7 @@ def test_a_mistake_in_a_setting_is_the_operators_and_asks_nobody(variable: str, 
         assert server.connections == 0
 
 
-# O1: terminal sequences
+# Terminal sequences
 
 
 @pytest.mark.parametrize(
@@ -678,8 +661,8 @@ def test_what_is_traced_shows_no_secret(tmp_path: Path, canary: str) -> None:
     assert canary not in outcome.stderr + outcome.stdout
 
 
-def test_an_asker_of_the_tests_asks_like_the_command() -> None:
-    # What the tests of single files find out holds for the command as well.
+def test_the_client_of_the_tests_sends_the_requests_of_the_command() -> None:
+    # So tests of single modules hold for the command as well.
     with MiniRegistry() as mini:
         add_package(mini)
 

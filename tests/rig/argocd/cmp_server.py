@@ -25,7 +25,7 @@ SECONDS = 60
 # Far more than a server takes to start on a busy machine.
 START_SECONDS = 600
 
-# Found before a test hides whose machine this is.
+# Found before a test hides the user's settings.
 _PROGRAM = build(ARGOCD) / "argocd-cmp-server"
 _SERVICE = "/plugin.ConfigManagementPluginService/"
 _CHUNK = 1024
@@ -48,7 +48,7 @@ class CmpServer:
     def generate(
         self, root: Path, path: str, environ: Mapping[str, str] | None = None, *, without: Sequence[str] = ()
     ) -> list[Any]:
-        """Return the objects of a folder of a repository, of which some files may not be sent."""
+        """Return the objects of a folder of a repository; some files may be left out of the tarball."""
         answer = self._send("GenerateManifest", root, path, environ or {}, without)
         return [json.loads(text) for text in texts(answer, 1)]
 
@@ -57,7 +57,7 @@ class CmpServer:
         return announced(decode(self._send("GetParametersAnnouncement", root, path, {})).get(1, []))
 
     def has_discovery(self) -> bool:
-        """Tell whether the plugin is tried on Applications that do not name it."""
+        """Return whether the plugin offers itself for Applications that do not name it."""
         call = self._channel.unary_unary(_SERVICE + "CheckPluginConfiguration")
         return bool(decode(call(b"", timeout=SECONDS)).get(1, [0])[0])
 

@@ -18,7 +18,7 @@ SECONDS = 120
 
 
 class Ending(NamedTuple):
-    """How the plugin ended, and all that it said."""
+    """Exit code, output and errors of the plugin."""
 
     code: int
     output: str
@@ -41,7 +41,7 @@ class Fleet:
 
     @property
     def url(self) -> str:
-        """Where the server is."""
+        """The URL of the server."""
         return f"file://{self.server}"
 
     @property
@@ -57,7 +57,7 @@ class Fleet:
         without: Sequence[str] = (),
         **environ: str,
     ) -> Ending:
-        """Call the plugin; variables may be others than usual or left out, and a program may stand before it."""
+        """Call the plugin with other variables, without some of them, or through another program."""
         process = self.start(path, before=before, without=without, **environ)
         output, errors = process.communicate(timeout=SECONDS)
         return Ending(process.returncode, output, errors)
@@ -84,7 +84,7 @@ class Fleet:
         )
 
     def variables(self, path: str = SHOP_FOLDER, **environ: str) -> dict[str, str]:
-        """Return the environment that the plugin is called with; some variables may be others than usual."""
+        """Return the environment for the plugin; keyword arguments replace the usual variables."""
         if "ARGOCD_APP_REVISION" not in environ:
             environ["ARGOCD_APP_REVISION"] = git(self.clone, "rev-parse", "HEAD")
         usual = {
@@ -114,17 +114,17 @@ class Fleet:
         return folder
 
     def push(self, message: str = "a change") -> str:
-        """Commit everything in the clone, and let the server have it."""
+        """Commit everything in the clone, and push it."""
         commit = save(self.clone, message)
         git(self.clone, "push", "--quiet", "origin", "HEAD:main")
         return commit
 
     def pull(self) -> None:
-        """Have what the server has."""
+        """Pull from the server."""
         git(self.clone, "pull", "--quiet", "--ff-only", "origin", "main")
 
     def commits_since(self, commit: str) -> int:
-        """Return how many commits the server has more."""
+        """Return how many commits the server has after this one."""
         return int(git(self.server, "rev-list", "--count", f"{commit}..main"))
 
 
@@ -147,12 +147,12 @@ def new_fleet(folder: Path, world: World, *options: str) -> Fleet:
 
 
 def committed(commit: str) -> Ending:
-    """Return how the plugin ends where a lock is committed now."""
+    """Return how the plugin ends when it has committed a lock."""
     return Ending(1, "", f"error: lock committed as {commit}; the next refresh renders it\n")
 
 
 def refused(reason: str, path: str = SHOP_FOLDER) -> Ending:
-    """Return how the plugin ends without a lock, and without having committed one."""
+    """Return how the plugin ends when it commits no lock."""
     return Ending(
         3,
         "",

@@ -20,7 +20,7 @@ def encode(message: Message) -> bytes:
 
 
 def decode(data: bytes) -> dict[int, list[bytes | int]]:
-    """Read the fields of a message; what is inside of them is read again by whoever knows what it is."""
+    """Read the fields of a message; the caller decodes nested messages, since only it knows their types."""
     fields: dict[int, list[bytes | int]] = {}
     rest = memoryview(data)
     while rest:

@@ -23,7 +23,7 @@ from rig.processes import running
 TRACKING = "argocd.argoproj.io/tracking-id"
 NAMESPACE = "crossplane-system"
 
-# Found before a test hides whose machine this is.
+# Found before a test hides the user's settings.
 _PROGRAMS = build(ARGOCD)
 _SERVICE = "/repository.RepoServerService/"
 _STARTS = 5
@@ -77,7 +77,7 @@ class RepoServer:
         return _objects(call(encode(request), timeout=seconds))
 
     def generate_from(self, wanted: Application, root: Path) -> list[Any]:
-        """Return the objects of files that a user sends, whatever is in the repository."""
+        """Return the objects of files that a user sends; the repository does not matter."""
         call = self._channel.stream_unary(_SERVICE + "GenerateManifestWithFiles")
         return _objects(call(_stream(wanted, pack(root)), timeout=SECONDS))
 
@@ -136,7 +136,7 @@ def redis_server(folder: Path) -> Iterator[int]:
 
 
 def answers(process: subprocess.Popen[bytes], port: int) -> bool:
-    """Wait until a port is open; not if its program ends, since somebody else may have taken the port."""
+    """Wait until a port is open; stop if the program ends, since another one may have taken the port."""
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and process.poll() is None:
         with socket.socket() as probe:
@@ -159,14 +159,14 @@ def _request(wanted: Application, revision: str, *, cached: bool) -> Message:
         1: wanted.repository,
         2: revision,
         3: not cached,
-        # Nothing is tracked without it, by whatever means.
+        # Every way of tracking needs it.
         4: "app.kubernetes.io/instance",
         5: wanted.name,
         8: NAMESPACE,
         10: wanted.source,
         14: wanted.kube_version,
         15: wanted.api_versions,
-        # Which commit a branch is at is always asked anew.
+        # The commit of a branch is looked up each time.
         18: True,
         19: "annotation",
         25: "default",

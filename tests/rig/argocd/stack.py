@@ -26,7 +26,7 @@ class Origin:
 
     @property
     def url(self) -> str:
-        """Where the server is."""
+        """The URL of the server."""
         return f"file://{self.server}"
 
     @property
@@ -48,13 +48,13 @@ class Origin:
         return self.clone / path
 
     def push(self, branch: str = "main") -> str:
-        """Commit everything in the clone, and let the server have it."""
+        """Commit everything in the clone, and push it."""
         commit = save(self.clone)
         git(self.clone, "push", "--quiet", "origin", f"HEAD:{branch}")
         return commit
 
     def pull(self) -> None:
-        """Have what the server has."""
+        """Pull from the server."""
         git(self.clone, "pull", "--quiet", "--ff-only", "origin", "main")
 
 

@@ -1,4 +1,4 @@
-"""Packages in memory for the solver to ask for, and wishes in few words."""
+"""Packages in memory for the solver, and roots in few words."""
 
 import hashlib
 import threading
@@ -58,7 +58,7 @@ class FakeCatalog:
     objects: Mapping[str, Sequence[str]] = field(default_factory=dict)
     digests: Mapping[str, Digest] = field(default_factory=dict)
     replaces: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    # What happens before an answer: it may take its time, or raise.
+    # Called before each answer; it may wait, or raise.
     before: Callable[[str], None] = lambda _: None
 
     def __post_init__(self) -> None:
@@ -132,7 +132,7 @@ class FakeCatalog:
 
 
 def root(name: str, constraint: str = "", *, tag: str = "", digest: str = "", place: str = "") -> Root:
-    """Return a wish of the user: a range, a tag, a digest, both, or any version."""
+    """Return a root: a range, a tag, a digest, both, or any version."""
     request = Request(
         parse_constraint(constraint) if constraint else None, tag or None, Digest(digest) if digest else None
     )
@@ -150,7 +150,7 @@ def locked(**tags: str) -> dict[Source, Candidate]:
 
 
 def solve(catalog: Catalog, *roots: Root, limits: Limits | None = None, **more: object) -> Resolution:
-    """Resolve what the user asks for; whatever else is wanted goes by its name."""
+    """Resolve some roots; keyword arguments set other fields of Wanted."""
     wanted = Wanted(tuple(roots), **more)  # type: ignore[arg-type]  # tests name fields of Wanted
     return resolve(wanted, catalog, limits or Limits())
 

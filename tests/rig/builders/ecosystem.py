@@ -102,11 +102,11 @@ class PackageVersion:
 
 @dataclass(frozen=True, slots=True)
 class Ecosystem:
-    """All packages, and what is known about what they lack."""
+    """All packages, and which of their dependencies are missing."""
 
     versions: tuple[PackageVersion, ...]
     roots: tuple[str, ...]
-    # Sources that nobody publishes, and constraints that no known version satisfies.
+    # Sources that are not published, and constraints that no known version satisfies.
     missing: frozenset[str] = field(default_factory=frozenset)
     no_known_version: frozenset[tuple[str, str]] = field(default_factory=frozenset)
 

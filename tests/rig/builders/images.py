@@ -72,7 +72,7 @@ def header(
     size_field: bytes | None = None,
     tail: bytes = b"",
 ) -> bytes:
-    """Return one tar header with a right checksum, whatever it says."""
+    """Return one tar header with a valid checksum, even if the rest is invalid."""
     raw_name = name.encode() if isinstance(name, str) else name
     block = bytearray(512)
     block[: len(raw_name)] = raw_name

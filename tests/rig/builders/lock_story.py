@@ -133,7 +133,7 @@ def _told(package: LockedPackage) -> str:
 
 
 def is_guarded(value: Any) -> bool:
-    """Tell whether a manifest keeps its object from being pruned, by Argo CD and by Flux."""
+    """Return whether a manifest keeps its object from being pruned, by Argo CD and by Flux."""
     annotations = value["metadata"].get("annotations", {})
     options = annotations.get("argocd.argoproj.io/sync-options", "").split(",")
     flux = annotations.get("kustomize.toolkit.fluxcd.io/prune") == "disabled"
@@ -149,7 +149,7 @@ def made_lock(
     moves: Iterable[Move] = (),
     record: Mapping[str, str] | None = None,
 ) -> Lock:
-    """Return the lock that is made of an answer, as the pipeline makes it."""
+    """Return the lock that the pipeline makes of a resolution."""
     before, settings = before or Lock(), settings or Settings()
     kept, _ = kept_candidates(before, Upgrade())
     wanted = Wanted(roots, preferred=kept, pinned=pinned_digests(before, kept))

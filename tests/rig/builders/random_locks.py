@@ -58,7 +58,7 @@ def _packages(draw: st.DrawFn, states: Sequence[State]) -> LockedPackage:
         digest=pinned,
         kind=draw(st.sampled_from(list(Kind))),
         object_name=draw(_names),
-        # The cluster's Lock has no entry for what is switched off, and so no place for these.
+        # The cluster's Lock has no entry for a deactivated package, and so no place for these.
         dependencies=() if off else draw(st.lists(_dependencies, max_size=3).map(tuple)),
         required_by=tuple(sorted(draw(st.sets(_sources.map(str), max_size=3)))),
         root=draw(st.none() | _texts),
@@ -115,12 +115,12 @@ def any_locks(draw: st.DrawFn) -> Lock:
 
 
 def _without_doubles(items: Iterable[LockedPackage | Provided]) -> list[LockedPackage | Provided]:
-    """Leave out whatever has a source or an object that another one has already."""
+    """Leave out packages whose source or object another one has already."""
     taken: set[Source | tuple[str, str]] = set()
     kept = []
     for item in items:
         own = {item.cluster_source, (item.kind, item.object_name)}
-        # What is switched off may be an alias that has ended: the same bytes have an object of their own now.
+        # A deactivated package may be an alias that has ended: the same bytes have an object of their own now.
         if isinstance(item, Provided) or item.state is not State.DEACTIVATED:
             own.add(item.source)
         if not own & taken:

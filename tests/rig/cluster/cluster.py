@@ -121,7 +121,7 @@ class Cluster:
         return {(str(kind), name) for (kind, name), package in self._packages() if not package.active}
 
     def came_back(self) -> set[Identity]:
-        """Return the packages that Crossplane installed by itself, and that nobody has applied since."""
+        """Return the packages that Crossplane installed by itself, and that were not applied since."""
         return {(str(kind), name) for (kind, name), package in self._packages() if package.uninvited}
 
     def left_behind(self) -> set[Identity]:
@@ -141,7 +141,7 @@ class Cluster:
         return next((names[uid] for uid, controls in owners.items() if controls), None)
 
     def owners(self, key: ObjectKey) -> set[str]:
-        """Return everybody who owns an object."""
+        """Return all owners of an object."""
         known: Mapping[str, str] = {one.uid: one.name for one in self.state.revisions.values()}
         known = {**known, **{one.uid: one.name for one in self.state.packages.values()}}
         return {known[uid] for uid in self.state.objects[key]}

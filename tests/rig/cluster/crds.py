@@ -131,7 +131,7 @@ def _check_rules(value: Any, shape: Mapping[str, Any], at: str, partial: bool) -
     yield from found
     for rule in shape["rules"] if not found else ():
         if rule not in _RULES:
-            raise LookupError(f"nobody has translated the rule {rule}")
+            raise LookupError(f"the rule {rule} has no translation")
         holds, problem = _RULES[rule]
         if not holds(value):
             yield f"{at}: {_shown(value)} {problem}"

@@ -12,7 +12,7 @@ class BrokenLock(Exception):
 
 @dataclass(frozen=True)
 class Graph:
-    """Who needs whom in a Lock."""
+    """The dependencies in a Lock."""
 
     nodes: Mapping[str, Entry]
     # What is missing, each as the first package in the Lock asks for it.
@@ -30,7 +30,7 @@ class Graph:
         return found
 
     def has_cycle(self) -> bool:
-        """Tell whether anything needs itself."""
+        """Return whether any package needs itself."""
         return any(source in self.reached(source) for source in self.nodes)
 
 

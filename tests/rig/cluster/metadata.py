@@ -30,9 +30,9 @@ def check_names(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 
 def has_sync_option(metadata: Mapping[str, Any], option: str) -> bool:
-    """Return whether Argo CD is told something about an object."""
-    told = (metadata.get("annotations") or {}).get(SYNC_OPTIONS, "")
-    return option in [word.strip() for word in told.split(",")]
+    """Return whether an object has a sync option."""
+    options = (metadata.get("annotations") or {}).get(SYNC_OPTIONS, "")
+    return option in [word.strip() for word in options.split(",")]
 
 
 def _check_keys(entries: Mapping[str, str], at: str, fold: Callable[[str], str]) -> Iterator[str]:

@@ -28,7 +28,7 @@ def installed_objects(package: Package) -> frozenset[ObjectKey]:
 
 
 def establish(state: State, revision: Revision, pulled: Pulled) -> str | None:
-    """Own everything that a revision brings, and control it if the revision is active; return what is in the way."""
+    """Own everything that a revision installs, and control it if the revision is active; return the conflicts."""
     objects = installed_objects(pulled.package)
     controls = revision.desired == ACTIVE
     for key in sorted(objects) if controls else ():

@@ -24,7 +24,7 @@ def _resolve(state: State) -> str | None:
         return "cannot sort DAG: detected cycle"
     if not graph.implied:
         return None
-    # Only the first one: whatever keeps that from the Lock keeps all others away.
+    # Only the first one: while it is missing from the Lock, Crossplane installs no other.
     needed = next(iter(graph.implied.values()))
     source = parse_dependency_source(needed.package)
     if isinstance(source, PartialSource):
@@ -45,7 +45,7 @@ def _install(state: State, needed: Needed, source: Source) -> str | None:
     if not is_admitted(reference) or not name:
         return f"cannot create dependency package: {reference}"
     kind = needed.kind or _real_kind(state, reference)
-    # An object that is there already counts as success, whatever it installs.
+    # An object that exists already counts as success, even if it installs another package.
     if (kind, name) not in state.packages:
         state.create(kind, name, {"package": reference}, uninvited=True)
     return None

@@ -34,7 +34,7 @@ class Installed:
     spec: dict[str, Any]
     annotations: Mapping[str, str] = field(default_factory=dict)
     generation: int = 1
-    # Whether Crossplane's resolver made it, and nobody has applied it since.
+    # Whether Crossplane's resolver created it, and it was not applied since.
     uninvited: bool = False
     deleting: bool = False
     # Its status.
@@ -49,7 +49,7 @@ class Installed:
         return self.kind, self.name
 
     def change(self, spec: Mapping[str, Any]) -> None:
-        """Give it another spec; whatever that says is a new generation."""
+        """Set its spec, which makes a new generation."""
         if spec != self.spec:
             self.spec, self.generation = dict(spec), self.generation + 1
 
@@ -127,7 +127,7 @@ class State:
     # What happened on the way.
     deleted: list[ObjectKey] = field(default_factory=list)
     handovers: list[Handover] = field(default_factory=list)
-    # Tags that were resolved without a pin, for objects that somebody had applied.
+    # Tags that were resolved without a pin, for objects that were applied.
     unpinned: set[str] = field(default_factory=set)
     _uids: Iterator[int] = field(default_factory=count)
 
@@ -150,11 +150,11 @@ class State:
         self.lock = [entry for entry in self.lock if entry.name != revision.name]
 
     def forget(self, uid: str) -> None:
-        """Take an owner that is gone off every object; what nobody owns any more is deleted."""
+        """Remove a deleted owner from every object; objects without owners are deleted."""
         for key, owners in list(self.objects.items()):
             if owners.pop(uid, None) is not None and not owners:
                 del self.objects[key]
-                # Whoever brings it again takes it from nobody.
+                # The next package that installs it takes it from no other.
                 self.holders.pop(key, None)
                 self.deleted.append(key)
 

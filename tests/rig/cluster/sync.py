@@ -47,7 +47,7 @@ def plan(state: State, objects: Iterable[Manifest], tracked: Mapping[Identity, M
 
 
 def apply(state: State, manifest: Manifest, *, keeps_fields: bool) -> bool:
-    """Apply one object; tell whether the API server took it."""
+    """Apply one object; return whether the API server accepted it."""
     kind, name = identify(manifest)
     if kind == _IMAGE_CONFIG:
         state.image_configs[name] = manifest
@@ -63,7 +63,7 @@ def apply(state: State, manifest: Manifest, *, keeps_fields: bool) -> bool:
 
 
 def is_applied(state: State, manifest: Manifest) -> bool:
-    """Tell whether the cluster holds everything that a manifest says."""
+    """Return whether the cluster holds everything that a manifest says."""
     kind, name = identify(manifest)
     if kind.endswith(_REVISION):
         revision = state.revisions.get((Kind(kind.removesuffix(_REVISION)), name))

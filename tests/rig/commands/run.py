@@ -1,4 +1,4 @@
-"""xplock as a command: in this process, which spares its start, or in one of its own."""
+"""xplock as a command: in this process, which saves its start, or in one of its own."""
 
 import io
 import os
@@ -36,7 +36,7 @@ class Outcome:
 
 
 def run_command(*arguments: str, environ: Mapping[str, str] | None = None) -> Outcome:
-    """Run xplock in this process, which spares its start; unless told otherwise it caches nothing."""
+    """Run xplock in this process, which saves its start; by default without a cache."""
     stdout, stderr = io.TextIOWrapper(io.BytesIO()), io.TextIOWrapper(io.BytesIO())
     with (
         pytest.MonkeyPatch.context() as environment,

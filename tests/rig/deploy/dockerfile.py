@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rig.deploy.kustomize import SECONDS, TOP
 
-# Somebody who may make users, though not on this machine.
+# A user who may create users, in a namespace of its own.
 _AS_ROOT = ("unshare", "--user", "--map-root-user")
 
 

@@ -59,7 +59,7 @@ STRATEGIES = (Strategy.ALIAS, Strategy.REPOINT, Strategy.DEACTIVATE)
 
 
 def make_world(chance: random.Random, *, steady: bool = False) -> FakeCatalog:
-    """Return packages, some of which bring the same objects from several places.
+    """Return packages; some of them install the same objects from several sources.
 
     In a steady world all versions of a package need the same others.
     """
@@ -276,7 +276,7 @@ class Life:
                 guard=edited.guard,
             )
         except RenderError as error:
-            # What was written cannot be read: nobody's fault but ours.
+            # An unreadable lock is our own bug.
             assert not isinstance(error, InvalidLock)
             self.story.settings, self.story.inputs = before
             return error
@@ -285,12 +285,12 @@ class Life:
         return None
 
     def retire(self, chance: random.Random) -> RenderError | None:
-        """Let go of some of what is leaving, one step."""
+        """Retire some of the leaving packages, one step."""
         chosen = choose_leaving(self.lock, chance)
         return self.let_go(chosen) if chosen else None
 
     def let_go(self, chosen: Sequence[str]) -> RenderError | None:
-        """Let go of packages, one step."""
+        """Retire packages, one step."""
         settings = self.story.settings
         folder = LockedFolder(".", self.lock, settings.guard, settings.crossplane_version)
         try:
@@ -301,7 +301,7 @@ class Life:
         return None
 
     def may_take_over(self, old: Source, new: Source) -> bool:
-        """Tell whether somebody agreed that one package takes the place of another, in however many steps."""
+        """Return whether moves lead from one package to another, in any number of steps."""
         reached, left = {old}, [old]
         while left:
             source = left.pop()

@@ -78,7 +78,7 @@ class Watch:
                 assert old["spec"].keys() <= packages[key]["spec"].keys()
 
     def _check_attached(self, objects: Sequence[Manifest], packages: Mapping[Identity, Manifest]) -> None:
-        """Whoever is attached finds each dependency in the Lock, under the name that the resolver would give it."""
+        """An attached package finds each dependency in the Lock, under the name that the resolver would give it."""
         by_source = {str(_source_of(value)): value for value in packages.values()}
         for value in packages.values():
             if value["spec"].get("skipDependencyResolution"):

@@ -19,7 +19,7 @@ from rig.edits.real_packages import ASKED, Offer, beside
 _MOST_PACKAGES = 36
 # How often the owner does what an error says before an edit is given up.
 _MOST_ADVICE = 5
-# What is done to roots, by the words with which that is told.
+# What an edit does to roots: the first words of its description.
 KINDS = ("ask", "bump", "move", "remove")
 
 
@@ -38,7 +38,7 @@ class Ground(Protocol):
         """Write something else and lock it; what is refused is taken back."""
 
     def retire(self, names: Sequence[str]) -> Refusal | None:
-        """Let go of packages, one step, unless that is refused."""
+        """Retire packages, one step, unless that is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class Step:
 
     @property
     def kinds(self) -> set[str]:
-        """What was done to roots; nothing if that was refused, or if packages were only let go of."""
-        told = set() if self.refused else {one.partition(" ")[0] for one in self.what.split("; ")}
-        return told.intersection(KINDS)
+        """What the edit did to roots; nothing if it was refused, or only retired packages."""
+        words = set() if self.refused else {one.partition(" ")[0] for one in self.what.split("; ")}
+        return words.intersection(KINDS)
 
     def __str__(self) -> str:
         return f"edit {self.number}: {self.what}{f'; refused: {self.refused}' if self.refused else ''}"
@@ -95,9 +95,9 @@ class Owner:
                 return edited
 
     def leaving(self, lock: Lock, chance: random.Random) -> list[str]:
-        """Return what to let go of now, which often is nothing."""
+        """Return what to retire now, which often is nothing."""
         leaving = [package for package in lock.installed() if package.state is not State.WANTED]
-        # What was let go of is often dropped at once.
+        # A released package is often dropped in the next step.
         often = 0.6 if any(package.released for package in leaving) else 0.25
         return choose_leaving(lock, chance) if chance.random() < often else []
 
@@ -163,7 +163,7 @@ class Owner:
             # What it moves to has moved no further, or no longer.
             folder = folder.moving(None, old=name)
         if asked is None and len(new) == 1 and chance.random() < 0.5:
-            # Whoever needs the old one brings the new one.
+            # A dependant of the old one brings the new one.
             return folder
         for name in new:
             kept = asked.name if asked and len(new) == 1 else None
@@ -176,7 +176,7 @@ class Owner:
 
 
 def describe(before: Folder, after: Folder) -> str:
-    """Tell in a line what an edit changes."""
+    """Describe in a line what an edit changes."""
     told = ["upgrade"] if after.upgrade else []
     told += [f"remove {source}" for source in before.roots.keys() - after.roots.keys()]
     told += [f"ask for {_told(source, after)}" for source in after.roots.keys() - before.roots.keys()]

@@ -77,7 +77,7 @@ class Offer:
 
 @cache
 def read_offer() -> Offer:
-    """Read the newest versions of each source, and of older ones those that somebody cannot do without."""
+    """Read the newest versions of each source, and those older ones that a package requires."""
     known = read_ecosystem().by_source()
     asked = _with_needed(ASKED, known)
     names = {_last(source) for source in asked} | {part for parts in _PARTS.values() for part in parts}

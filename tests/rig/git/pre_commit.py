@@ -13,7 +13,7 @@ import pytest
 
 from render import __version__
 from rig.deploy.kustomize import TOP
-from rig.git.repositories import REAL_GIT, git, name_somebody, new_repository, save
+from rig.git.repositories import REAL_GIT, git, new_repository, save, set_author
 
 CONFIG = ".pre-commit-config.yaml"
 REV = f"v{__version__}"
@@ -40,7 +40,7 @@ def install_hooks(folder: Path) -> Hooks:
     """Let pre-commit make an environment out of what is in this checkout, committed or not."""
     hooks = Hooks(folder / "xplock", folder / "home")
     with pytest.MonkeyPatch.context() as environment:
-        # Whoever runs the tests from a hook of theirs has variables that lead to another repository.
+        # In a git hook, variables point to the repository of that hook.
         for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_PREFIX"):
             environment.delenv(name, raising=False)
         environment.setenv("PRE_COMMIT_HOME", str(hooks.home))
@@ -91,12 +91,12 @@ def _pre_commit(*arguments: str) -> list[str]:
 
 
 def _publish(source: Path) -> None:
-    """Commit and tag a copy of all files that git knows here, or would if somebody added them."""
+    """Commit and tag a copy of all files here that git tracks or does not ignore."""
     for name in git(TOP, "ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0"):
         if name and (TOP / name).is_file():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(TOP / name, source / name)
     git(source, "init", "--quiet")
-    name_somebody(source)
+    set_author(source)
     save(source)
     git(source, "tag", REV)

@@ -41,7 +41,7 @@ _PROGRAMS = (
 
 
 def git(folder: Path, *command: str, check: bool = True) -> str:
-    """Run git in a folder, as somebody."""
+    """Run git in a folder, with a fixed author."""
     identity = [
         "-c",
         "user.name=Robin",
@@ -89,12 +89,12 @@ def save(root: Path, message: str = "a change") -> str:
 def new_repository(root: Path, *options: str) -> Path:
     """Make a repository that knows who commits."""
     git(root.parent, "init", "--quiet", "--initial-branch=main", *options, str(root))
-    name_somebody(root)
+    set_author(root)
     return root
 
 
-def name_somebody(root: Path) -> None:
-    """Tell git who commits."""
+def set_author(root: Path) -> None:
+    """Set the name and address for commits."""
     git(root, "config", "user.name", "Sam")
     git(root, "config", "user.email", "sam@example.org")
 
@@ -111,7 +111,7 @@ def shop(folder: Path, *options: str) -> Path:
 def clone(source: Path, target: Path, *options: str) -> Path:
     """Clone a repository the way a server would be cloned."""
     git(source.parent, "clone", "--quiet", *options, f"file://{source}", str(target))
-    name_somebody(target)
+    set_author(target)
     return target
 
 
@@ -162,7 +162,7 @@ def _submodule(folder: Path) -> Path:
     above = new_repository(folder / "above")
     git(above, "submodule", "--quiet", "add", f"file://{made}", "inner")
     save(above)
-    name_somebody(above / "inner")
+    set_author(above / "inner")
     return above / "inner"
 
 
@@ -267,9 +267,9 @@ def git_in_between(folder: Path, script: str) -> str:
 
 
 def rival(server: Path, folder: Path, path: str, text: str = "$(date +%N)") -> str:
-    """Return a script that pushes a change of a file to the server, as somebody else would."""
+    """Return a script that pushes a change of a file to the server, as another user would."""
     git(folder.parent, "clone", "--quiet", str(server), str(folder))
-    name_somebody(folder)
+    set_author(folder)
     # Run in between ours, it must not inherit that commands talk to no server.
     run = f"env -u GIT_ALLOW_PROTOCOL {REAL_GIT} -C {folder}"
     return (
@@ -317,7 +317,7 @@ def _run_backend(root: Path, request: Request) -> Answer:
     return answer(int(number), body, headers)
 
 
-# A uid that nobody has, as in a sidecar. It may read everything, since the interpreter may be in root's own folder.
+# A uid without a user, as in a sidecar. It may read everything, since the interpreter may be in root's own folder.
 SIDECAR_USER = 999
 _ABILITY = "-all,+dac_read_search"
 AS_IN_A_SIDECAR = (
@@ -327,8 +327,8 @@ AS_IN_A_SIDECAR = (
 
 
 @contextmanager
-def folder_for_everybody() -> Iterator[Path]:
-    """Make a folder that everybody may look into, unlike that of a test."""
+def public_folder() -> Iterator[Path]:
+    """Make a folder that all users may read, unlike that of a test."""
     with TemporaryDirectory(prefix="xplock-test-") as name:
         Path(name).chmod(0o755)
         yield Path(name)

@@ -26,7 +26,7 @@ class Application:
         return self.client.get(APPLICATIONS, self.name)
 
     def refresh(self) -> None:
-        """Let Argo CD read the repository and render again, whatever it remembers."""
+        """Let Argo CD read the repository and render again, without its cache."""
         self.client.patch(APPLICATIONS, self.name, {"metadata": {"annotations": {_REFRESH: "hard"}}})
 
     def wait_synced(
@@ -46,7 +46,7 @@ class Application:
         return [condition["message"] for condition in conditions]
 
     def describe(self) -> str:
-        """Return everything that tells why it is not where it should be."""
+        """Describe the state of the Application and its cluster, for the error of a wait."""
         status = self.get().get("status", {})
         shown = yaml.safe_dump({key: status.get(key) for key in _SHOWN})
         return f"{shown}\n{describe_packages(self.client)}"

@@ -47,7 +47,7 @@ class Beside:
             try:
                 self._work()
                 failures = 0
-            except Exception as error:  # whatever it is, the test has to hear of it
+            except Exception as error:  # the test fails with it later
                 failures += 1
                 if failures > _MOST_FAILURES or not _may_pass(error):
                     self._failure = error

@@ -1,4 +1,4 @@
-"""A small client of the API server: objects are plain JSON, and whatever it refuses fails the test."""
+"""A small client of the API server: objects are plain JSON, and a refused request fails the test."""
 
 import json
 import threading
@@ -63,7 +63,7 @@ class Client:
         return self._ask("POST", resource.path, value)
 
     def apply(self, resource: Resource, value: Mapping[str, Any], *, manager: str = _MANAGER) -> Object:
-        """Apply an object on the server's side, over whoever else set its fields."""
+        """Apply an object on the server's side, and take over fields of other managers."""
         path = f"{resource.path}/{quote(value['metadata']['name'])}?fieldManager={manager}&force=true"
         return self._ask("PATCH", path, value, _APPLY)
 
@@ -83,14 +83,14 @@ class Client:
         return Watch(self, resource)
 
     def is_ready(self) -> bool:
-        """Tell whether the server is up."""
+        """Return whether the server is up."""
         try:
             return self._send("GET", "/readyz").status == 200
         except urllib3.exceptions.HTTPError:
             return False
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self._pool.clear()
 
     def events(self, resource: Resource, since: str) -> tuple[list[tuple[str, Object]], str]:
@@ -180,5 +180,5 @@ class Watch:
                 ended = self._end.is_set()
                 events, self._since = self._client.events(self._resource, self._since)
                 self.events += events
-        except Exception as error:  # whatever it is, the test has to hear of it
+        except Exception as error:  # the test fails with it later
             self._failure = error

@@ -25,7 +25,7 @@ class Expected:
     # What the Lock of the cluster has to hold, and the detached packages whose entries stay there from before.
     attached: list[Object]
     stale: set[str]
-    # The names of revisions that are active, those of them that run a program, and the packages that are switched off.
+    # The names of active revisions, of those that run a program, and of deactivated packages.
     active: set[str]
     programs: set[str]
     off: set[str]
@@ -80,7 +80,7 @@ def _wrong_programs(cluster: LiveCluster, expected: Expected) -> Iterator[str]:
 
 
 def _wrong_health(cluster: LiveCluster, expected: Expected) -> Iterator[str]:
-    # Argo CD does not look at the health of what is switched off.
+    # Argo CD ignores the health of deactivated packages.
     for name, value in cluster.packages().items():
         if (conditions_of(value) == WELL) is (name in expected.off):
             yield f"{name} is {'still well' if name in expected.off else 'not well'}"
@@ -91,7 +91,7 @@ def _wrong_controllers(cluster: LiveCluster, expected: Expected, crds: Sequence[
     for crd in crds:
         owners = cluster.client.get(CRDS, crd)["metadata"]["ownerReferences"]
         if not expected.active & {owner["name"] for owner in owners if owner.get("controller")}:
-            yield f"{crd} is controlled by nobody who is active: {owners}"
+            yield f"{crd} is controlled by no active revision: {owners}"
 
 
 def _being_deleted(cluster: LiveCluster) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""In the place of pods and Services, for Functions: whatever Crossplane calls is answered, as long as it is deployed."""
+"""A stand-in for the pods and Services of Functions: it answers Crossplane's calls to deployed Functions."""
 
 import base64
 import select
@@ -27,7 +27,7 @@ _REQUEST_DESIRED, _RESPONSE_DESIRED, _RESPONSE_CONDITIONS = 3, 2, 6
 _TYPE, _STATUS, _REASON, _MESSAGE = 1, 2, 3, 4
 _TRUE = 2
 
-# A Deployment as it is now: whatever changes in it, its pods are replaced.
+# A Deployment as it is now: any change of it replaces its pods.
 _Id: TypeAlias = tuple[str, int]
 
 
@@ -171,7 +171,7 @@ class _Tunnel(BaseHTTPRequestHandler):
 
 
 def _pump(one: socket.socket, other: socket.socket) -> None:
-    """Hand on whatever comes from either side, until one of them ends."""
+    """Forward bytes in both directions, until one side closes."""
     ends = {one: other, other: one}
     while True:
         for ready in select.select([one, other], [], [])[0]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from rig.processes import dying_with_us
 
 _MAINS = Path(__file__).parents[2] / "e2e"
-# As they are before a test hides whose machine this is: what is built is kept across runs and clones.
+# Read before a test hides the user's settings: builds are kept across runs and clones.
 _ENVIRON = dict(os.environ)
 _CACHE = Path(os.environ.get("XPLOCK_E2E_CACHE") or Path.home() / ".cache" / "xplock-e2e")
 # The newest that a go.mod of these servers asks for.
@@ -45,7 +45,7 @@ class Recipe:
 
     @property
     def digest(self) -> str:
-        """What tells one recipe from another, by all that is written here and in its main.go."""
+        """A hash of this recipe and its main.go."""
         main = "" if self.package else (_MAINS / self.name / "main.go").read_text()
         return hashlib.sha256(json.dumps([asdict(self), main]).encode()).hexdigest()[:16]
 
@@ -95,14 +95,14 @@ def build(recipe: Recipe) -> Path:
         go = find_go()
         _CACHE.mkdir(parents=True, exist_ok=True)
         with _alone():
-            # Somebody else may have done it in the meantime.
+            # Another process may have built it in the meantime.
             if not is_built(recipe):
                 _replace(go, recipe, folder)
     return folder
 
 
 def is_built(recipe: Recipe) -> bool:
-    """Tell whether everything is there, and made by this recipe."""
+    """Return whether all files exist and were built by this recipe."""
     try:
         made_by = (_folder(recipe) / "complete").read_text()
     except FileNotFoundError:
@@ -132,7 +132,7 @@ def _folder(recipe: Recipe) -> Path:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Wait until nobody else builds here; whoever is killed is not waited for."""
+    """Wait until no other process builds here; a killed process holds no lock."""
     with (_CACHE / "lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

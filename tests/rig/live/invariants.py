@@ -63,7 +63,7 @@ class Sound:
         assert self._seen.setdefault(name, ids) == ids, self._tell([f"{name} was lost"])
 
     def _object(self, definition: Object) -> str:
-        """Return who the object is that is made of a definition; one that nobody has seen gets one."""
+        """Return the UID of the object of a definition; create one for a definition that is new."""
         name = definition["metadata"]["name"]
         if name not in self._seen:
             value = _custom_object(definition)
@@ -111,7 +111,7 @@ def _different_packages(lock: Lock, packages: Mapping[str, Object]) -> Iterator[
 
 
 def _wrong_revisions(lock: Lock, revisions: Mapping[str, Object]) -> Iterator[str]:
-    """Yield packages of which not exactly the locked revision is active, or any of one that is off."""
+    """Yield packages whose active revision is not the locked one, and deactivated ones with an active revision."""
     for package in lock.installed():
         active = [
             value.get("status", {}).get("resolvedImage", "").rpartition("@")[2]

@@ -131,7 +131,7 @@ def _apiserver(programs: Path, keys: Keys, storage: str, port: int) -> list[str 
         f"--service-account-key-file={keys.folder / 'accounts.pub'}",
         f"--service-account-signing-key-file={keys.folder / 'accounts.key'}",
         "--service-cluster-ip-range=10.78.0.0/24",
-        # Nobody looks for the server inside of the cluster.
+        # No client looks for the server inside of the cluster.
         "--endpoint-reconciler-type=none",
     ]
 

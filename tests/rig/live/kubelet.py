@@ -1,4 +1,4 @@
-"""In the place of nodes: whatever is to be deployed is said to run."""
+"""A stand-in for nodes: it marks Deployments as available."""
 
 from types import TracebackType
 from typing import Self

@@ -114,7 +114,7 @@ def _wait_until_running(cluster: LiveCluster, sources: set[str]) -> float:
 
 
 def _all_needed(root: PackageVersion) -> list[PackageVersion]:
-    """Return every version that somebody accepts who may be in the closure, and the root alone of its source."""
+    """Return every version that a package of the closure may accept, and of the root's source the root alone."""
     by_source = read_ecosystem().by_source()
     found, waiting = {root.reference: root}, [root]
     while waiting:

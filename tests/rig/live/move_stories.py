@@ -1,4 +1,4 @@
-"""The ways in which a package makes room for another one, each as a story of a team with packages of its own."""
+"""The ways in which a package moves, each as a story of a team with packages of its own."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ def _kinds(team: str, *names: str) -> tuple[str, ...]:
     return tuple(f"{name}.{team}.example.org" for name in names)
 
 
-# A package says of itself that it replaces another one, which nobody asks for any more.
+# A package claims to replace another one, which no package requires any more.
 
 _REPLACES = _kinds("replaces", "buckets", "providerconfigs")
 
@@ -105,7 +105,7 @@ ALIAS = Story(
     _ALIAS,
 )
 
-# The same bytes in another registry: an alias while somebody names the old one, which ends as one object with the new source.
+# The same bytes in another registry: an alias while a package names the old source, then one object with the new source.
 
 _MIRROR = _kinds("mirror", "zones", "providerconfigs")
 _MIRROR_MOVE = (f"{_OLD_HOST}/mirror/provider-dns", "mirror/provider-dns")
@@ -131,7 +131,7 @@ MIRROR = Story(
     _MIRROR,
 )
 
-# One object with the new source, at once, though somebody still names the old one.
+# One object with the new source, at once, though a package still names the old one.
 
 _REPOINT = _kinds("repoint", "nets", "providerconfigs")
 _REPOINT_MOVE = (f"{_OLD_HOST}/repoint/provider-net", "repoint/provider-net")
@@ -194,7 +194,7 @@ FAMILY = Story(
     _FAMILY,
 )
 
-# There and back again, with a dependant of the first source all the time; what was moved to is let go of.
+# There and back again, with a dependant of the first source all the time; the package in between is retired.
 
 _BACK = _kinds("back", "nodes", "providerconfigs")
 

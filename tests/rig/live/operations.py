@@ -17,7 +17,7 @@ _UNCHANGED, _BY_SERVER, _PRUNED = " unchanged", " serverside-applied", "pruned"
 
 
 def operation_states(name: str, events: Events) -> list[Object]:
-    """Return all that an Application told of its operations, in order."""
+    """Return the operations in the events of an Application, in order."""
     return [state for _, value in events if (state := _state_of(name, value))]
 
 
@@ -69,7 +69,7 @@ def _commit(state: Object) -> str:
 
 
 def _only_switches_off(state: Object) -> bool:
-    """Tell whether an operation is a heal that applies nothing but revisions."""
+    """Return whether an operation is a heal that applies nothing but revisions."""
     return "resources" in state["operation"]["sync"] and all(
         message.endswith((_UNCHANGED, _BY_SERVER)) for _, message in _results(state)
     )
@@ -110,7 +110,7 @@ def _same_during(before: Events, during: Events) -> set[Key]:
 
 
 def _going(before: Events) -> set[Key]:
-    """Return what was deleted already, or about to be as soon as others let go of it."""
+    """Return the objects that are deleted, or only wait for their finalizers."""
     last = {(value["kind"], value["metadata"]["name"]): (event, value) for event, value in before}
     return {
         key

@@ -107,7 +107,7 @@ class PackageRegistry:
         return self._push(f"{at(name)}:{version}", files)
 
     def push(self, built: Built) -> None:
-        """Push packages that are built already, from whatever hosts."""
+        """Push packages that are built already, from any hosts."""
         environ = {**self.environ, "HOME": str(self.folder), "XDG_CACHE_HOME": str(self.folder / "cache")}
         world = open_world(OperatorSettings.from_environment(environ), SilentReporter())
         fill_registry(self.address, world.pusher, built)

@@ -48,7 +48,7 @@ class Platform:
         folder.mkdir()
         data = folder / "etcd"
         with ExitStack() as stack:
-            # Most of what a cluster leaves on disk, and nobody reads it.
+            # Most of what a cluster leaves on disk, and no test reads it.
             stack.callback(shutil.rmtree, data, ignore_errors=True)
             shutil.copytree(self.data, data)
             servers = Servers(folder / "logs")

@@ -9,14 +9,14 @@ _PORTS = range(20_000, 32_000)
 
 
 class Ports:
-    """Ports that nobody else has, in whatever process, until they are given back."""
+    """Ports that no other test process gets until they are given back."""
 
     def __init__(self, candidates: Sequence[int] = _PORTS) -> None:
         self._candidates = candidates
         self._held: list[socket.socket] = []
 
     def take(self) -> int:
-        """Return a port that nobody listens on, and that no other tests will take."""
+        """Return a port that no program listens on, and that no other tests will take."""
         for port in random.sample(self._candidates, len(self._candidates)):
             held = _hold(port)
             if held is None:
@@ -27,7 +27,7 @@ class Ports:
         raise AssertionError(f"no port is free between {self._candidates[0]} and {self._candidates[-1]}")
 
     def give_back(self) -> None:
-        """Let others have all of them."""
+        """Give all of them back."""
         while self._held:
             self._held.pop().close()
 

@@ -74,7 +74,7 @@ class Servers:
     _ports: Ports = field(default_factory=Ports)
 
     def start(self, command: Sequence[str | Path], environ: Mapping[str, str], folder: Path) -> Server:
-        """Start a program in a folder, with this environment and nobody else's."""
+        """Start a program in a folder, with this environment alone."""
         name = Path(command[0]).name
         log = self.logs / f"{name}.log"
         self.logs.mkdir(parents=True, exist_ok=True)
@@ -93,7 +93,7 @@ class Servers:
         return server
 
     def free_port(self) -> int:
-        """Return a port on loopback that nobody else has until all of them are stopped."""
+        """Return a port on loopback, reserved until all servers are stopped."""
         return self._ports.take()
 
     def check(self) -> None:

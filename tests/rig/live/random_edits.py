@@ -76,7 +76,7 @@ class Soak:
         return None
 
     def retire(self, names: Sequence[str]) -> Refusal | None:
-        """Let go of packages, one step, unless that is refused."""
+        """Retire packages, one step, unless that is refused."""
         # Every step before this one was synced.
         return self._try("retire", *names, "--synced", "--delete-objects")
 

@@ -1,4 +1,4 @@
-"""Stories of several teams in one cluster, told side by side: in each chapter a commit of everybody, then a look around."""
+"""Stories of several teams in one cluster, side by side: in each chapter all teams commit, then the cluster is checked."""
 
 import json
 import time
@@ -116,7 +116,7 @@ class Telling:
             self.told.operations[name] = operations_of(name, events)
 
     def tell(self, chapter: str) -> None:
-        """Let everybody take the step that is theirs in a chapter, and wait until all are where they should be."""
+        """Let each team take its step of a chapter, and wait until the cluster has followed."""
         for story in self._stories:
             if chapter in story.steps:
                 self._take(story.name, story.steps[chapter], chapter)
@@ -132,7 +132,7 @@ class Telling:
         self._look(chapter, expected)
 
     def watch(self, chapter: str, seconds: float) -> None:
-        """Write down all that happens for a while, as a chapter in which nobody does anything."""
+        """Record all events for a while, as a chapter without commits."""
         with History(self._cluster.client, *_WATCHED, *map(resource_of, self._crds)) as seen:
             time.sleep(seconds)
         self.told.windows[chapter] = seen
@@ -140,7 +140,7 @@ class Telling:
 
     def _team(self, name: str) -> Team:
         team = self._cluster.team(name)
-        # Where the registry is, is said for the whole cluster, and in nobody's folder.
+        # The registry's ImageConfig is the cluster's own, and in no team's folder.
         team.remove("registry.yaml")
         return team
 

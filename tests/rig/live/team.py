@@ -66,12 +66,12 @@ class Team:
         )
 
     def lock(self, *arguments: str, code: int = 0) -> str:
-        """Lock the folder; return what was told."""
+        """Lock the folder; return what was printed."""
         done = self.xplock("lock", *arguments, code=code)
         return done.stdout + done.stderr
 
     def commit_and_push(self, message: str = "a change") -> str:
-        """Push everything that changed, and return the commit; with the first one, Argo CD is told of the folder."""
+        """Push everything that changed, and return the commit; the first push creates the Application."""
         commit = save(self.root, message)
         git(self.root, "push", "--quiet", "origin", "HEAD:main")
         if self._client.find(APPLICATIONS, self.application.name) is None:

@@ -8,9 +8,9 @@ from typing import TypeVar
 # Far more than anything here takes on a busy machine; Crossplane needs minutes to delete some definitions (measured).
 SECONDS = 600.0
 
-# Whoever asks more often slows down what is waited for.
+# Asking more often would slow down the servers.
 _PAUSE = 0.3
-# What is looked at while anybody waits for anything.
+# Checks that run during every wait.
 _MINDED: list[Callable[[], None]] = []
 
 Found = TypeVar("Found")
@@ -48,7 +48,7 @@ def minding(check: Callable[[], None]) -> Iterator[None]:
 
 
 def _note(error: BaseException, check: Callable[[], None]) -> None:
-    """Let an error tell what the check finds, which may be its cause."""
+    """Add the findings of a check to an error; they may be its cause."""
     try:
         check()
     except AssertionError as found:

@@ -22,14 +22,14 @@ SECONDS = 30.0
 
 
 class Clock:
-    """A clock that stands still, except for those who wait."""
+    """A clock that moves only when somebody sleeps."""
 
     def __init__(self) -> None:
         self.time = 1_000.0
         self.waits: list[float] = []
 
     def now(self) -> float:
-        """Tell the time."""
+        """Return the time."""
         return self.time
 
     def sleep(self, seconds: float) -> None:
@@ -77,7 +77,7 @@ def asker(
 
 
 def logins(passwords: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of somebody who has logged in to some registries as robin."""
+    """Return the environment of a user who has logged in to some registries as robin."""
     auths = {
         host: {"auth": base64.b64encode(f"robin:{password}".encode()).decode()}
         for host, password in passwords.items()

@@ -128,7 +128,7 @@ def docker_registry(folder: Path, auth: Auth, *, anonymous: bool = False) -> Ite
 @contextmanager
 def _running(folder: Path, auth: Auth, tokens: TokenServer | None) -> Iterator[str]:
     for _ in range(_STARTS):
-        # Somebody else may take the port between our look and the registry's; then it ends by itself.
+        # Another program may take the port before the registry does; then the registry ends by itself.
         host = f"127.0.0.1:{_free_port()}"
         settings = _write_settings(folder, host, auth, tokens)
         with _process(settings) as process:

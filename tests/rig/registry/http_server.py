@@ -80,14 +80,14 @@ class Request:
             return ""
 
     def mentions(self, text: str) -> bool:
-        """Tell whether a text is anywhere in the request, encoded in the usual ways or not."""
+        """Return whether a text is anywhere in the request, plain or encoded in the usual ways."""
         plain = [self.target, self.body.decode("latin-1"), *map(str, self.headers.values())]
         return any(text in place for place in [*plain, *map(unquote_plus, plain), self.credentials])
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back to a client, right or wrong: whatever `write` does to the wire."""
+    """An answer to a client, right or wrong: `write` sends it."""
 
     write: Callable[["Wire"], None]
 
@@ -229,7 +229,7 @@ class RecordingServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             return self._connections
 
     def saw(self, text: str) -> bool:
-        """Tell whether any request mentioned a text."""
+        """Return whether any request contained a text."""
         return any(request.mentions(text) for request in self.requests)
 
     def wait_for(self, count: int) -> tuple[Request, ...]:
@@ -240,7 +240,7 @@ class RecordingServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             return tuple(self._requests)
 
     def forget(self) -> None:
-        """Start the record anew."""
+        """Clear the record."""
         with self._changed:
             self._requests.clear()
             self._connections = 0
@@ -273,7 +273,7 @@ class RecordingServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         self.stop()
 
     def stop(self) -> None:
-        """Stop at once, whatever the handlers are doing, and tell if one of them failed."""
+        """Stop at once, in the middle of any handler, and raise if one of them failed."""
         self.stopping.set()
         self.shutdown()
         self._loop.join(WAIT_SECONDS)

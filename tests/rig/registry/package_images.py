@@ -85,7 +85,7 @@ def challenged(mini: MiniRegistry, challenge: str, accepted: str) -> Callable[[R
 def counted(
     length: int, sent: list[int], *, with_length: bool, status: int = 200, chunk: bytes = bytes(16 << 10)
 ) -> Answer:
-    """Send that many bytes, and tell how many the client let us send."""
+    """Send that many bytes, and record how many the client accepted."""
 
     def write(wire: Wire) -> None:
         wire.start(status, {"Content-Length": str(length)} if with_length else {}, close=True)
