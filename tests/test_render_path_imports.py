@@ -29,6 +29,14 @@ from render.app.render import render_folder
 assert format_yaml(render_folder(Path(sys.argv[1]), OperatorSettings.from_environment({})))
 print(*sys.modules)
 """
+CHECK = """
+import sys
+from pathlib import Path
+from render.app.check import check_folders
+from render.app.operator_settings import OperatorSettings
+assert not check_folders([Path(sys.argv[1])], OperatorSettings.from_environment({})).findings
+print(*sys.modules)
+"""
 PARSERS = ("yaml", "json", "semver", "render.yaml.libyaml")
 SLOW = (
     "dataclasses",
@@ -54,9 +62,9 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def modules_of(folder: Path) -> set[str]:
-    """Return the modules that are loaded after a folder was rendered."""
-    done = subprocess.run([sys.executable, "-c", SCRIPT, str(folder)], capture_output=True, text=True)
+def modules_of(folder: Path, script: str = SCRIPT) -> set[str]:
+    """Return the modules that are loaded after a folder was rendered, or checked."""
+    done = subprocess.run([sys.executable, "-c", script, str(folder)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return set(done.stdout.split())
 
@@ -74,3 +82,9 @@ def test_settings_cost_their_table_and_nothing_else(project: Path) -> None:
 
     assert "render.inputs.settings" in loaded
     assert [name for name in (*PARSERS, *SLOW, *STAGES) if name in loaded] == []
+
+
+def test_a_folder_that_stands_alone_is_checked_without_the_rules_for_several(project: Path) -> None:
+    loaded = modules_of(project, CHECK)
+
+    assert [name for name in (*PARSERS, *SLOW, *STAGES, "render.folders") if name in loaded] == []

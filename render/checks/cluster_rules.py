@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from render.checks.clusters import number_clusters
 from render.checks.model import Checked, CheckedFolder, Finding
 from render.checks.positions import read_lock_place, read_settings_place
 from render.errors import Differs, RenderError, Unsatisfiable
@@ -11,36 +12,11 @@ from render.folders.neighbours import Neighbours
 from render.folders.provided import compare_provided, find_unsuited
 from render.folders.sharing import advise_sharing, find_shared, package_names, shown_names
 from render.inputs.projects import Inputs
-from render.lean import TypeAlias, replace
+from render.lean import replace
 from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage, Provided
 from render.manifests.identity import identify
 from render.texts import first_lines
-
-# The names of folders and their locks.
-Group: TypeAlias = Sequence[tuple[str, Lock]]
-
-
-def number_clusters(checked: Checked) -> dict[Path, int]:
-    """Return the number of the cluster that each folder, and each folder that it uses, belongs to."""
-    # Imported late: most calls check folders that use no others.
-    from render.folders.members import find_clusters
-
-    clusters = find_clusters(checked.members)
-    return dict.fromkeys(clusters, 0) if checked.same_cluster else clusters
-
-
-def find_groups(checked: Checked) -> list[Group]:
-    """Return the locks of each cluster, without those that are missing or stale."""
-    if not checked.members:
-        return [[(one.name, lock)] for one in checked.folders if (lock := one.fresh_lock)]
-    groups: dict[int, list[tuple[str, Lock]]] = {}
-    for path, number in number_clusters(checked).items():
-        member = checked.members[path]
-        if member.lock is not None:
-            groups.setdefault(number, []).append((str(member.folder), member.lock))
-    return list(groups.values())
-
 
 _SHOWN = 20
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from render.checks.cluster_rules import find_groups
+from render.checks.clusters import find_groups
 from render.checks.model import Checked, CheckedFolder, Finding
 from render.checks.positions import read_lock_place
 from render.errors import Unsatisfiable
