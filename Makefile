@@ -19,7 +19,7 @@ E2E += $(filter-out $(E2E),$(sort $(wildcard tests/e2e/test_*.py)))
 ifeq ($(SHORT),1)
 E2E := $(patsubst %,tests/e2e/test_%.py,moves sync closure cmp_server repo_server repo_server_errors moved_tag package_parser)
 endif
-PARALLEL := --numprocesses auto --dist loadfile
+PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo quick test style e2e soak examples bench bench-cluster servers go tools clean
 

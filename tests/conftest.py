@@ -27,6 +27,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("property")
         if is_slow(item.path):
             item.add_marker("slow")
+    # First, so that at the end no worker is left alone with a long file.
+    items.sort(key=lambda item: not is_slow(item.path))
 
 
 @pytest.fixture(autouse=True)
