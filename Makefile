@@ -21,7 +21,7 @@ E2E := $(patsubst %,tests/e2e/test_%.py,moves sync closure cmp_server repo_serve
 endif
 PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo quick test style e2e soak examples bench bench-cluster servers go tools clean
+.PHONY: demo quick test style e2e soak docs examples bench bench-cluster servers go tools clean
 
 demo: $(VENV)/runtime ## Build the example packages, lock and render a project, and move a package.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -51,6 +51,10 @@ examples: $(VENV)/ready ## Write the expected output of the examples again; then
 	XPLOCK_CACHE_DIR= PYTHONPATH=tests $(BIN)/python -m rig.docs.examples
 	XPLOCK_CACHE_DIR= PYTHONPATH=tests $(BIN)/python -m rig.docs.move_examples
 	@echo "now read the diff: git diff examples"
+
+docs: $(VENV)/ready ## Write the generated parts of README and docs/ and the output of their commands again; then read the diff.
+	PYTHONPATH=tests $(BIN)/python -m rig.docs.write_pages
+	@echo "now read the diff: git diff README.md docs"
 
 bench: $(VENV)/ready ## Measurements, as ratios within one run.
 	$(BIN)/python -m bench.startup

@@ -9,7 +9,7 @@ from hypothesis import is_hypothesis_test, settings
 from rig.argocd.plugin_calls import Fleet, new_fleet
 from rig.builders.projects import World, small_world
 from rig.docs.examples import copy_examples
-from rig.docs.readme import Machine, new_machine
+from rig.docs.machine import Machine, new_machine
 from rig.environment import hidden_settings
 from rig.properties import examples as tried_examples
 from rig.registry.docker import RunningRegistry, docker_registry

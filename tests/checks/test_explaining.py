@@ -1,4 +1,4 @@
-"""Every rule has a name, a sentence and an explanation, and the README tells the same."""
+"""Every rule has a name, a sentence and an explanation."""
 
 from pathlib import Path
 
@@ -35,10 +35,3 @@ def test_an_explanation_tells_what_is_found_why_it_matters_and_what_to_do(one: E
     # Below each heading there is something.
     sections = one.text.split("\n## ")[1:]
     assert all(section.partition("\n")[2].strip() for section in sections)
-
-
-def test_the_readme_lists_every_rule_with_its_sentence_in_their_order() -> None:
-    readme = (FOLDER / "README.md").read_text()
-    rows = [f"| `{one.name}` | {one.summary} |" for one in EXPLANATIONS]
-
-    assert "\n".join(["| rule | finds |", "|---|---|", *rows, ""]) in readme

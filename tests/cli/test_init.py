@@ -375,17 +375,6 @@ def test_a_scaffold_locks_and_renders_the_sample_alone(
     assert run(["check"]) == 0
 
 
-@pytest.mark.usefixtures("repository")
-def test_the_readme_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    readme = (TOP / "README.md").read_text()
-    [(command, shown)] = re.findall(r"^\$ xplock (init .*)\n((?:Wrote .*\n)+)", readme, re.MULTILINE)
-
-    code = run(command.split())
-
-    assert code == 0
-    assert capsys.readouterr().out == shown
-
-
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     code = run(["init", "--help"])
 

@@ -9,7 +9,7 @@ import pytest
 from rig.deploy.dockerfile import Build, read_dockerfile
 from rig.deploy.kustomize import SECONDS, TOP, read_one
 from rig.docs.examples import EXAMPLES, RENDERED
-from rig.docs.readme import Machine
+from rig.docs.machine import Machine
 
 from render import __version__
 

@@ -15,7 +15,7 @@ import pytest
 from rig.builders.projects import small_world
 from rig.deploy.kustomize import ARGOCD, DEPLOY, SECONDS, TOP, build_component, kubectl, parsed, read_one
 from rig.docs.examples import EXAMPLES, RENDERED
-from rig.docs.readme import read_blocks
+from rig.docs.pages import DOCS, read_blocks
 from rig.git.repositories import git, serve
 from rig.leaks import Watcher, watched
 from rig.registry.http_server import RecordingServer, make_certificate, redirect
@@ -26,7 +26,7 @@ from render.cli.run import run
 from render.system.files import LOCK_FILE
 
 IMAGE = f"registry.example.org/xplock:{__version__}"
-README = (TOP / "README.md").read_text()
+PAGE = (TOP / "docs/argo-cd.md").read_text()
 EXECUTABLES = ["/usr/bin/tini", "--"]
 CRON_JOB = DEPLOY / "examples/cronjob.yaml"
 
@@ -214,10 +214,10 @@ def test_the_rest_of_argo_cd_stays_as_it_is(built: dict[str, Any], pod: dict[str
     assert {key: data[key] for key in before["ConfigMap"]["data"]} == before["ConfigMap"]["data"]
 
 
-def test_the_commands_of_the_readme_do_the_same_to_a_cluster_without_kustomize(
+def test_the_commands_of_the_first_steps_do_the_same_to_a_cluster_without_kustomize(
     tmp_path: Path, built: dict[str, Any], sidecar: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [block] = [block for block in read_blocks() if block.need.startswith("a cluster")]
+    [block] = [block for block in read_blocks(TOP / "docs/first-steps.md") if block.need]
     first, *lines, last = block.text.splitlines()[1:]
     # It makes a text that is applied, and so may be there already.
     create, _, applied = first.partition(" | ")
@@ -310,8 +310,8 @@ def test_the_secret_for_git_is_what_the_sidecar_and_the_cron_job_mount(
     names.add(by_name(pod["volumes"])["xplock-git"]["secret"]["secretName"])
     assert (secret["metadata"]["name"], secret["metadata"]["namespace"]) == (*names, "argocd")
     assert secret["data"].keys() == {"config", "token"}
-    # The README breaks the line.
-    assert f"`kubectl {command}`" in " ".join(README.split())
+    # The page may break the line.
+    assert f"`kubectl {command}`" in " ".join(PAGE.split())
 
 
 def test_the_git_configuration_says_who_commits_and_how_git_gets_in(tmp_path: Path) -> None:
@@ -546,9 +546,7 @@ def test_every_command_that_is_deployed_exists(tmp_path: Path, monkeypatch: pyte
 
 
 def test_all_manifests_run_the_same_version_of_xplock() -> None:
-    texts = {
-        path: path.read_text() for path in [*DEPLOY.rglob("*.yaml"), TOP / "Dockerfile", TOP / "README.md"]
-    }
+    texts = {path: path.read_text() for path in [*DEPLOY.rglob("*.yaml"), TOP / "Dockerfile", *DOCS]}
 
     images = {
         path.name: set(re.findall(r"registry\.example\.org/xplock:[\w.-]+", text))
@@ -559,7 +557,7 @@ def test_all_manifests_run_the_same_version_of_xplock() -> None:
     assert set().union(*named.values()) == {IMAGE}
     assert {
         "Dockerfile",
-        "README.md",
+        "argo-cd.md",
         "repo-server.yaml",
         "cronjob.yaml",
         "github.yaml",
@@ -567,8 +565,8 @@ def test_all_manifests_run_the_same_version_of_xplock() -> None:
     } <= named.keys()
 
 
-def test_the_readme_names_only_files_that_exist() -> None:
-    named = set(re.findall(r"\bdeploy/[\w./-]*\w", README))
+def test_the_page_for_argo_cd_names_only_files_that_exist() -> None:
+    named = set(re.findall(r"\bdeploy/[\w./-]*\w", PAGE))
 
     assert {name for name in named if not (TOP / name).exists()} == set()
     assert {f"deploy/{name}" for name in ("plugin.yaml", "repo-server.yaml", "argocd-cm.yaml")} <= named

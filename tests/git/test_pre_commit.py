@@ -467,9 +467,9 @@ def test_the_hooks_of_init_work_with_the_installed_command(
     assert "warn" not in (missing.output + good.output).lower()
 
 
-def test_the_hooks_of_the_readme_work(hooks: Hooks, tmp_path: Path) -> None:
-    readme = (TOP / "README.md").read_text()
-    section = readme.partition("\n## Before every commit\n")[2].partition("\n## ")[0]
+def test_the_hooks_of_the_page_for_ci_work(hooks: Hooks, tmp_path: Path) -> None:
+    page = (TOP / "docs/ci.md").read_text()
+    section = page.partition("\n## Check before every commit\n")[2].partition("\n## ")[0]
     [block] = re.findall(r"^```yaml\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
     install, check, lock = (
         shlex.split(text) for text in re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)

@@ -1,0 +1,180 @@
+"""The places where the commands of a page run, each by the name that the page gives it."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from render.system.files import LOCK_FILE
+from rig.builders.projects import small_world
+from rig.deploy.kustomize import ARGOCD, DEPLOY
+from rig.docs.examples import EXAMPLES
+from rig.docs.machine import Machine, copy_clone
+from rig.docs.move_examples import begin_step, read_steps
+
+# The examples with their packages built, an empty folder, the machine: where the first command runs.
+Scene = Callable[[Path, Path, Machine], Path]
+
+
+def find_scene(name: str) -> Scene:
+    """Return the scene of a name: one of the functions below, with its argument behind a space."""
+    word, _, argument = name.partition(" ")
+    return _SCENES[word](argument)
+
+
+def _example(name: str) -> Scene:
+    """An example, with its lock, beside the registry that it locks from."""
+
+    def make(examples: Path, folder: Path, _: Machine) -> Path:
+        _copy_examples(examples, folder)
+        return folder / "examples" / name
+
+    return make
+
+
+def _unlocked(name: str) -> Scene:
+    """An example that was never locked."""
+
+    def make(examples: Path, folder: Path, _: Machine) -> Path:
+        _copy_examples(examples, folder)
+        (folder / "examples" / name / LOCK_FILE).unlink()
+        return folder / "examples" / name
+
+    return make
+
+
+def _step(name: str) -> Scene:
+    """A story of examples/moving at one of its steps, with the lock of the step before."""
+    story, _, step = name.partition("/")
+    [found] = [each for each in read_steps(story) if each.name == step]
+
+    def make(examples: Path, folder: Path, _: Machine) -> Path:
+        (folder / "registry").symlink_to(examples / "registry")
+        begin_step(found, folder / "moving" / story / "now")
+        return folder / "moving" / story / "now"
+
+    return make
+
+
+def _contradiction(_: str) -> Scene:
+    """A project that asks for two packages with dependencies that exclude each other."""
+    return lambda _, folder, __: small_world(folder).project("shop", "app:v2.0.0", "old:v1.0.0")
+
+
+def _clone(_: str) -> Scene:
+    """A clone of this repository."""
+    return lambda _, folder, __: copy_clone(folder / "xplock")
+
+
+def _empty(_: str) -> Scene:
+    """An empty folder."""
+    return lambda _, folder, __: folder
+
+
+def _repository(_: str) -> Scene:
+    """A new repository that has a remote."""
+
+    def make(_: Path, folder: Path, machine: Machine) -> Path:
+        _init(folder, machine)
+        return folder
+
+    return make
+
+
+def _pushed(name: str) -> Scene:
+    """A repository with an example as clusters/production, committed and pushed."""
+
+    def make(examples: Path, folder: Path, machine: Machine) -> Path:
+        platform, project = folder / "platform", folder / "platform/clusters/production"
+        _init(platform, machine)
+        shutil.copytree(EXAMPLES / name, project, ignore=shutil.ignore_patterns("expected"))
+        # Where the settings of the example look for it; not a part of the repository.
+        (platform / "clusters/registry").symlink_to(examples / "registry")
+        (platform / ".git/info/exclude").write_text("/clusters/registry\n")
+        server = machine.servers / "acme/platform.git"
+        shutil.rmtree(server, ignore_errors=True)
+        machine.run("git", "init", "--quiet", "--bare", "--initial-branch=main", server)
+        machine.run("git", "-C", platform, "add", ".")
+        machine.run("git", "-C", platform, "commit", "--quiet", "--message", "A shop")
+        machine.run("git", "-C", platform, "push", "--quiet", "--set-upstream", "origin", "main")
+        return platform
+
+    return make
+
+
+def _behind(name: str) -> Scene:
+    """The same with a package at an older version."""
+
+    def make(examples: Path, folder: Path, machine: Machine) -> Path:
+        platform = _pushed(name)(examples, folder, machine)
+        older = ["-P", "provider-store=v1.0.0", "--commit", "--push"]
+        machine.run("xplock", "lock", *older, platform / "clusters/production")
+        return platform
+
+    return make
+
+
+def _conflict(name: str) -> Scene:
+    """An example whose lock was changed on two branches."""
+
+    def make(examples: Path, folder: Path, machine: Machine) -> Path:
+        project = _example(name)(examples, folder, machine)
+        lock = project / LOCK_FILE
+        ours = lock.read_text()
+        machine.run("xplock", "lock", "-P", "provider-store=v1.0.0", project)
+        theirs = lock.read_text()
+        lock.write_text(f"<<<<<<< HEAD\n{ours}=======\n{theirs}>>>>>>> branch\n")
+        return project
+
+    return make
+
+
+def _moved_tag(name: str) -> Scene:
+    """An example with a registry of its own, in which other bytes were published under a locked tag."""
+
+    def make(examples: Path, folder: Path, machine: Machine) -> Path:
+        shutil.copytree(examples / name, folder / name)
+        shutil.copytree(examples / "registry", folder / "registry")
+        older = examples / "packages/acme/provider-store/v1.0.0"
+        tag = "xpkg.example.org/acme/provider-store:v1.1.0"
+        machine.run("xplock", "package", "build", older, "--to", folder / "registry", "-t", tag)
+        return folder / name
+
+    return make
+
+
+def _argocd(_: str) -> Scene:
+    """The manifests of a small Argo CD, and beside them a copy of deploy/."""
+
+    def make(_: Path, folder: Path, __: Machine) -> Path:
+        shutil.copy(ARGOCD, folder / "argocd.yaml")
+        shutil.copytree(DEPLOY, folder / "xplock")
+        return folder
+
+    return make
+
+
+def _init(folder: Path, machine: Machine) -> None:
+    machine.run("git", "init", "--quiet", "--initial-branch=main", folder)
+    machine.run("git", "-C", folder, "remote", "add", "origin", "https://git.example.org/acme/platform.git")
+
+
+def _copy_examples(examples: Path, folder: Path) -> None:
+    left = shutil.ignore_patterns("registry", "packages", "moving")
+    shutil.copytree(examples, folder / "examples", ignore=left)
+    (folder / "examples/registry").symlink_to(examples / "registry")
+
+
+_SCENES: dict[str, Callable[[str], Scene]] = {
+    "example": _example,
+    "unlocked": _unlocked,
+    "step": _step,
+    "contradiction": _contradiction,
+    "clone": _clone,
+    "empty": _empty,
+    "repository": _repository,
+    "pushed": _pushed,
+    "behind": _behind,
+    "conflict": _conflict,
+    "moved-tag": _moved_tag,
+    "argocd": _argocd,
+}
