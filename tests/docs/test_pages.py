@@ -137,16 +137,19 @@ def inline_commands() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("page", "text"), inline_commands())
 def test_every_call_in_the_text_has_a_command_and_options_that_exist(page: str, text: str) -> None:
-    words = shlex.split(text.partition(" > ")[0])[1:]
     command: click.Command = xplock
-    while isinstance(command, click.Group):
-        words = words[next((i for i, word in enumerate(words) if not word.startswith("-")), 0) :]
-        found = command.get_command(click.Context(command), words.pop(0))
+    words = shlex.split(text.partition(" > ")[0])[1:]
+
+    # A parser raises for an option that its command does not have.
+    while True:
+        # A command keeps the help option of its first context.
+        context = click.Context(command, help_option_names=["-h", "--help"])
+        _, words, _ = command.make_parser(context).parse_args(words)
+        if not isinstance(command, click.Group) or not words:
+            break
+        found = command.get_command(context, words.pop(0))
         assert found, f"{page}: {text}"
         command = found
-
-    # Raises for an option that the command does not have. Several commands with a bar between them are no call.
-    command.make_parser(click.Context(command)).parse_args(words)
 
 
 def test_nothing_is_installed_from_an_index_by_a_name_that_is_not_released() -> None:

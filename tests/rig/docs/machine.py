@@ -65,17 +65,15 @@ class Machine:
     def environ(self) -> dict[str, str]:
         """The variables of a shell there."""
         programs = [str(self.folder / "venv/bin"), str(self.folder / "installers/bin"), os.environ["PATH"]]
-        wheels = str(self.folder / "wheels")
         return {
             **{name: text for name, text in os.environ.items() if not name.startswith("XPLOCK_")},
             "PATH": os.pathsep.join(programs),
             "HOME": str(self.folder),
             # Instead of a package index: xplock is not released, and a package of that name there may be anything.
-            "PIP_FIND_LINKS": wheels,
+            "PIP_FIND_LINKS": str(self.folder / "wheels"),
             "PIP_NO_INDEX": "1",
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-            "UV_FIND_LINKS": wheels,
-            "UV_NO_INDEX": "1",
+            "UV_CONFIG_FILE": str(self.folder / "uv.toml"),
             "UV_PYTHON_DOWNLOADS": "never",
             "GIT_AUTHOR_DATE": _NOW,
             "GIT_COMMITTER_DATE": _NOW,
@@ -98,6 +96,8 @@ def new_machine(folder: Path) -> Machine:
     """Make a machine on which a clone is installed, and the wheels that its pip finds."""
     machine = Machine(folder)
     (folder / ".gitconfig").write_text(_GIT_CONFIG.format(servers=machine.servers))
+    # In a file: uv forgets such variables when it builds.
+    (folder / "uv.toml").write_text(f'no-index = true\nfind-links = ["{folder}/wheels"]\n')
     machine.run(sys.executable, "-m", "venv", folder / "venv")
     machine.run(sys.executable, "-m", "venv", folder / "installers")
     source = copy_clone(folder / "source")
