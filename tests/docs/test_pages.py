@@ -31,7 +31,7 @@ from rig.docs.sessions import run_session
 from rig.docs.shell import SECONDS, Ran
 
 from render.argocd.commit_policy import LockCommitted
-from render.cli.root import xplock
+from render.cli.main import xplock
 from render.system.alarm import OutOfTime
 
 BLOCKS = [block for page in PAGES for block in read_blocks(page)]

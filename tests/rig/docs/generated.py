@@ -13,7 +13,7 @@ import click
 import yaml
 
 from render.checks.explaining import read_explanations
-from render.cli.root import xplock
+from render.cli.main import xplock
 from render.cli.run import run
 from render.inputs.settings import KEYS
 from render.inputs.table import Choice, Entries, Flag, Key, Number, OneOrMore, Shape, Text, TextMap, Texts
