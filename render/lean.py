@@ -128,6 +128,7 @@ def _make(described: type, *, frozen: bool, order: bool) -> Any:
 def _make_init(made: type, fields: Mapping[str, _Field]) -> Callable[..., None]:
     # What sets a slot does not ask whether the value is frozen.
     setters = [getattr(made, name).__set__ for name in fields]
+    finish: Callable[[object], None] | None = getattr(made, "__post_init__", None)
     known = [
         (set_field, name, field.default, field.default_factory)
         for set_field, (name, field) in zip(setters, fields.items(), strict=True)
@@ -141,6 +142,8 @@ def _make_init(made: type, fields: Mapping[str, _Field]) -> Callable[..., None]:
             set_field(self, make() if value is _NONE else value)
         if named or len(args) > len(known):
             raise TypeError(f"{made.__name__} has the fields {', '.join(fields)}, each once")
+        if finish is not None:
+            finish(self)
 
     return init
 

@@ -65,6 +65,16 @@ class Counter:
     number: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """Something that is completed while it is made."""
+
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(sorted(self.names)))
+
+
 ARGUMENTS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     (("a",), {}),
     (("a", 1), {}),
@@ -100,6 +110,14 @@ def test_fields_that_are_missing_unknown_or_given_twice_are_an_error(
     for made in (Thing, StandardThing):
         with pytest.raises(TypeError):
             made(*args, **named)
+
+
+@pytest.mark.parametrize("replaced", [replace, dataclasses.replace])
+def test_a_value_is_completed_whenever_it_is_made(replaced: Any) -> None:
+    made = Sorted(("b", "a"))
+
+    assert made == Sorted(names=("a", "b"))
+    assert replaced(made, names=("d", "c")).names == ("c", "d")
 
 
 def test_values_are_equal_if_they_are_of_one_class_and_all_that_counts_is_equal() -> None:

@@ -15,10 +15,8 @@ from render.folders.provided import find_unsuited
 from render.inputs.projects import Inputs, read_inputs
 from render.lifecycle.preferences import LockedTags
 from render.lifecycle.update import CurrentLock, LockOptions, is_current, read_current, update_lock
-from render.limits import Limits
-from render.lock.format import format_lock
+from render.lock.format import check_revision
 from render.lock.model import Lock, LockedPackage
-from render.lock.parse import parse_lock
 from render.lock.verify import VerifyFinding, verify_tag
 from render.manifests.objects import render_lock
 from render.packages import Package
@@ -49,10 +47,6 @@ class Outcome:
     def folder(self) -> Path:
         """The folder."""
         return self.inputs.folder
-
-    def as_written(self, limits: Limits) -> Lock:
-        """Return the lock as read back from its file, so that both render the same."""
-        return parse_lock(format_lock(self.after).encode(), limits, place=str(self.folder))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +93,7 @@ class Resolver:
     def render(self, folder: Path) -> list[dict[str, Any]]:
         """Resolve one folder, and return the objects that its new lock renders."""
         outcome = self.resolve(folder)
-        lock = outcome.as_written(self.limits)
-        return render_lock(lock, outcome.inputs, self.limits, self._operator.environ)
+        return render_lock(outcome.after, outcome.inputs, self.limits, self._operator.environ)
 
     def read(self, folder: Path) -> ReadFolder:
         """Read the inputs and the lock of a folder."""
@@ -119,8 +112,9 @@ class Resolver:
             and is_current(current.lock, inputs, around)
         ):
             return Outcome(inputs, current.lock, current.lock, changes=False)
+        check_revision(current.lock)
         after, notes = self._update(inputs, current.lock, around)
-        unchanged = not current.merged and format_lock(after) == format_lock(current.lock)
+        unchanged = not current.merged and after == current.lock
         unsuited = find_unsuited(current.lock, around.after_moves(inputs.settings.moves, current.lock))
         return Outcome(inputs, current.lock, after, not unchanged, tuple(unsuited), notes)
 

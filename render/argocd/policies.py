@@ -51,7 +51,7 @@ def answer_without_lock(
     if policy == "resolve":
         notes = Notes()
         resolver = Resolver(operator, notes, deadline=deadline, in_memory=True)
-        return resolver.resolve(folder).as_written(resolver.limits), notes.lines
+        return resolver.resolve(folder).after, notes.lines
     if policy == "commit":
         raise NotLocked(stale, path, _commit(operator, deadline))
     raise NotLocked(stale, path)

@@ -43,10 +43,15 @@ class NewerRevision(RenderError):
         )
 
 
-def format_lock(lock: Lock) -> str:
-    """Write a lock."""
+def check_revision(lock: Lock) -> None:
+    """Raise if a newer xplock wrote a lock, with fields that this one would drop."""
     if lock.revision > FORMAT_REVISION:
         raise NewerRevision(lock.revision)
+
+
+def format_lock(lock: Lock) -> str:
+    """Write a lock."""
+    check_revision(lock)
     documents = [_lock_document(lock), _details_document(lock)]
     return HEADER + "---\n".join(map(format_document, documents))
 
@@ -88,11 +93,9 @@ def _details_document(lock: Lock) -> dict[str, Any]:
         "metadata": METADATA,
         "version": FORMAT_VERSION,
         "revision": FORMAT_REVISION,
-        "inputs": dict(sorted(lock.inputs.items())),
-        **_listed(
-            "deactivated", [_deactivated_entry(lock.deactivated[s]) for s in _in_order(lock.deactivated)]
-        ),
-        **_listed("provided", [_provided_entry(lock.provided[s]) for s in _in_order(lock.provided)]),
+        "inputs": dict(lock.inputs),
+        **_listed("deactivated", [_deactivated_entry(package) for package in lock.deactivated.values()]),
+        **_listed("provided", [_provided_entry(package) for package in lock.provided.values()]),
         # Always there and always last: the first document tells which packages a file that was cut short has lost.
         "packages": [_details_entry(package) for package in lock.in_order()],
     }
@@ -102,10 +105,6 @@ def _listed(key: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
     return {key: entries} if entries else {}
 
 
-def _in_order(packages: Mapping[Source, object]) -> list[Source]:
-    return sorted(packages, key=str)
-
-
 def _deactivated_entry(package: LockedPackage) -> dict[str, Any]:
     """Return everything about a package that the first document does not hold: the cluster's Lock has no entry for it."""
     details = _details_entry(package)
@@ -113,7 +112,7 @@ def _deactivated_entry(package: LockedPackage) -> dict[str, Any]:
         "source": details.pop("source"),
         "kind": package.kind,
         "version": package.version,
-        "replacedBy": [str(source) for source in sorted(package.replaced_by)],
+        "replacedBy": [str(source) for source in package.replaced_by],
         **details,
     }
 
@@ -143,18 +142,18 @@ def _details_entry(package: LockedPackage) -> dict[str, Any]:
         "released": package.released or None,
         "tag": package.tag,
         "root": package.root,
-        "requiredBy": sorted(package.required_by) or None,
+        "requiredBy": list(package.required_by) or None,
         "replaces": [_replaced_entry(replaced) for replaced in package.replaces] or None,
         "detached": list(package.detached) or None,
         "staleEntry": list(package.stale_entry) or None,
-        "objects": dict(sorted(package.objects.items())) or None,
+        "objects": dict(package.objects) or None,
         "objectsDigest": package.objects_digest or None,
-        "unclaimed": dict(sorted(package.unclaimed.items())) or None,
+        "unclaimed": dict(package.unclaimed) or None,
         "groups": list(package.groups) or None,
         "family": package.family,
         "crossplane": package.crossplane,
-        "fields": _sorted(package.fields) or None,
-        "overrides": _sorted(package.overrides) or None,
+        "fields": package.fields or None,
+        "overrides": package.overrides or None,
         "keptPins": [_pin_entry(pin) for pin in package.kept_pins] or None,
         # Always there and always last: of a file that was cut short, no block is whole by chance.
         "digest": package.digest,
@@ -178,9 +177,3 @@ def _pin_entry(pin: KeptPin) -> dict[str, Any]:
 
 def _optional(source: Source | None) -> str | None:
     return None if source is None else str(source)
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, list | tuple) else value

@@ -1,16 +1,23 @@
 """The lock: every package of the closure, pinned, with everything that rendering needs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 
-from render.lean import dataclass, field
+from render.lean import Any, TypeVar, dataclass, field
 from render.moves import Consent, Strategy
 from render.packages import Kind
 from render.references import Digest, PartialSource, Source, parse_dependency_source
 
+K = TypeVar("K")
+V = TypeVar("V")
+
 # A newer version is refused, a newer revision is read: it only adds what may be ignored.
 FORMAT_VERSION = 1
 FORMAT_REVISION = 0
+_SORTED_FIELDS = ("objects", "unclaimed", "fields", "overrides")
+_SORTED_LISTS = ("packages", "inputs", "deactivated", "provided")
+# How a frozen value is completed while it is made.
+_set = object.__setattr__
 
 
 class State(StrEnum):
@@ -132,6 +139,17 @@ class LockedPackage(_Pinned):
     # Of a package that is off: how many objects of each kind nobody else brings.
     unclaimed: Mapping[str, int] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Sort whatever has no order of its own, so that packages that are equal are written alike."""
+        if len(self.required_by) > 1:
+            _set(self, "required_by", tuple(sorted(self.required_by)))
+        if len(self.replaced_by) > 1:
+            _set(self, "replaced_by", tuple(sorted(self.replaced_by)))
+        for name in _SORTED_FIELDS:
+            value = getattr(self, name)
+            if value:
+                _set(self, name, sort_keys(value))
+
 
 @dataclass(frozen=True, slots=True)
 class Provided(_Pinned):
@@ -166,14 +184,19 @@ class Lock:
     # What packages here need of other folders.
     provided: Mapping[Source, Provided] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Sort everything by the text of its key, as in the file."""
+        for name in _SORTED_LISTS:
+            _set(self, name, _sort_by_text(getattr(self, name)))
+
     def in_order(self) -> list[LockedPackage]:
         """Return the active packages sorted by the text of their source, as in the file."""
-        return _sorted(self.packages.values())
+        return list(self.packages.values())
 
     def installed(self) -> list[LockedPackage]:
         """Return everything that is rendered, sorted by the text of its source."""
         # Not by their sources: what is switched off may go by one that another package is fetched from.
-        return _sorted([*self.deactivated.values(), *self.packages.values()])
+        return sorted([*self.deactivated.values(), *self.packages.values()], key=_order)
 
 
 def named_source(dependency: LockedDependency, dependant: Source) -> Source:
@@ -193,8 +216,19 @@ def spec_of(fields: Mapping[str, object]) -> Mapping[str, object]:
     return spec if isinstance(spec, dict) else {}
 
 
-def _sorted(packages: Iterable[LockedPackage]) -> list[LockedPackage]:
-    return sorted(packages, key=_order)
+def sort_keys(value: Any) -> Any:
+    """Return a value with the keys of all its mappings sorted, as a file holds it."""
+    if isinstance(value, Mapping):
+        return {key: sort_keys(value[key]) for key in sorted(value)}
+    return [sort_keys(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _sort_by_text(found: Mapping[K, V]) -> Mapping[K, V]:
+    texts = list(map(str, found))
+    in_order = sorted(texts)
+    if texts == in_order:
+        return found
+    return dict(sorted(found.items(), key=lambda item: str(item[0])))
 
 
 def _order(package: LockedPackage) -> tuple[str, str]:

@@ -36,7 +36,7 @@ def render_package(package: LockedPackage, *, wave: str | None, guarded: bool) -
     added, own = _part(package.overrides, "metadata"), _part(package.fields, "metadata")
     annotations = {**_part(added, "annotations"), **_part(own, "annotations")}
     if package.required_by:
-        annotations[REQUIRED_BY] = first_names(sorted(package.required_by), _SHOWN_DEPENDANTS)
+        annotations[REQUIRED_BY] = first_names(package.required_by, _SHOWN_DEPENDANTS)
     set_wave(annotations, wave)
     if guarded:
         add_guards(annotations)
@@ -44,7 +44,7 @@ def render_package(package: LockedPackage, *, wave: str | None, guarded: bool) -
         # Guards from the user's manifest go, too: that file no longer exists.
         remove_guards(annotations)
     labels = {**_part(added, "labels"), **_part(own, "labels")}
-    named = {"name": package.object_name, "labels": labels, "annotations": annotations}
+    named = {"name": package.object_name, "labels": _by_key(labels), "annotations": _by_key(annotations)}
     return {
         "apiVersion": PACKAGE_API,
         "kind": package.kind.value,
@@ -62,7 +62,7 @@ def check_admitted(references: Sequence[str]) -> None:
 
 def _order_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     order = [*_METADATA_ORDER, *sorted(metadata.keys() - _METADATA_ORDER)]
-    return {key: _sorted(metadata[key]) for key in order if metadata.get(key)}
+    return {key: metadata[key] for key in order if metadata.get(key)}
 
 
 def _render_spec(package: LockedPackage) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def _render_spec(package: LockedPackage) -> dict[str, Any]:
     given.pop("package", None)
     if package.detached:
         given["skipDependencyResolution"] = True
-    return {"package": package.cluster_reference, **_sorted(given)}
+    return {"package": package.cluster_reference, **_by_key(given)}
 
 
 def _part(fields: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -78,8 +78,6 @@ def _part(fields: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return part if isinstance(part, dict) else {}
 
 
-def _sorted(value: Any) -> Any:
-    # Sorted at every level, as in a lock file, so that a lock made in memory renders to the same bytes.
-    if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, list | tuple) else value
+def _by_key(merged: Mapping[str, Any]) -> dict[str, Any]:
+    # A lock is sorted at every level; what was merged from two parts of it has to be sorted again.
+    return {key: merged[key] for key in sorted(merged)}
