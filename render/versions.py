@@ -107,6 +107,16 @@ def parse_candidate(tag: str, *, limits: Limits = _DEFAULTS) -> Version | None:
     return version if version.is_complete else None
 
 
+def check_tag(tag: str | None) -> None:
+    """Raise for a tag that looks like a version and is not one to Crossplane: V1.2.3."""
+    if tag and tag[0] == "V" and _VERSION.fullmatch(f"v{tag[1:]}"):
+        raise InvalidVersion(
+            tag,
+            "Crossplane knows only a lower-case v in front of a version",
+            next=f"write v{tag[1:]}, or the digest if the registry has no such tag",
+        )
+
+
 def _part(text: str, digits: str | None) -> int:
     # Leading zeros are fine and may be many, but int() refuses a few thousand digits.
     digits = (digits or "").lstrip("0") or "0"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from render.limits import Limits
-from render.versions import InvalidVersion, parse_candidate, parse_version
+from render.versions import InvalidVersion, check_tag, parse_candidate, parse_version
 
 _NUMBERS = st.integers(0, 3) | st.integers(0, (1 << 64) - 1)
 _IDENTIFIERS = st.from_regex(r"0|[1-9][0-9]{0,25}|[0-9]{0,2}[A-Za-z-][0-9A-Za-z-]{0,3}", fullmatch=True)
@@ -188,3 +188,16 @@ def test_any_text_is_a_version_or_an_invalid_one(text: str) -> None:
         assert parse_candidate(text) is None
     else:
         assert version.text == text
+
+
+@pytest.mark.parametrize("tag", ["V1.0.0", "V1", "V1.2.3-rc.1+build"])
+def test_a_tag_with_a_capital_v_is_refused_with_the_right_spelling(tag: str) -> None:
+    with pytest.raises(InvalidVersion) as refused:
+        check_tag(tag)
+
+    assert f"write v{tag[1:]}" in refused.value.next[0]
+
+
+@pytest.mark.parametrize("tag", [None, "", "v1.0.0", "1.0.0", "latest", "Version", "V", "V1.0.0.0", "Vx"])
+def test_every_other_tag_is_left_alone(tag: str | None) -> None:
+    check_tag(tag)

@@ -13,6 +13,7 @@ from render.references import Digest, InvalidReference, Reference, Source, parse
 from render.registry.layout import Layout
 from render.registry.routes import Images
 from render.system.files import META_FILE, PROJECT_FILES, is_there, read_plain, replace_file
+from render.versions import check_tag
 from render.xpkg.build import BuiltPackage, build_package
 from render.xpkg.identity import identify
 from render.xpkg.inspect import Inspection, inspect_image
@@ -62,6 +63,7 @@ def push_package(
             why="a push needs a tag, and no digest",
             next="write registry/name:tag",
         )
+    check_tag(reference.tag)
     world = open_world(operator, reporter)
     planned = plan_publication([PackageFile(file, world.limits) for file in files], extensions, world.limits)
     with reporter.busy(f"pushing {reference}"):

@@ -12,6 +12,7 @@ from render.cli.output import Output
 from render.packages import count_kinds
 from render.references import parse_reference
 from render.registry.oci import Platform
+from render.versions import check_tag
 from render.views.inspection import format_inspection, inspection_document
 from render.xpkg.build import build_package
 
@@ -83,6 +84,8 @@ def build(
         raise click.UsageError("-t names a package in a layout; it goes with --to")
     limits = operator_settings().limits
     references = [parse_reference(tag) for tag in tags]
+    for reference in references:
+        check_tag(reference.tag)
     built = build_package(folder, limits, ignore=ignore, examples=examples, platform=platform)
     written = write_package(built, limits, file=file, layout=layout, references=references)
     counts = (

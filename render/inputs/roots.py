@@ -11,6 +11,7 @@ from render.packages import Kind, is_meta, is_project
 from render.references import DOCKER_HUB, InvalidReference, Reference, Source, parse_reference, parse_source
 from render.requests import Request, Root
 from render.rewrites import Rewrite
+from render.versions import check_tag
 from render.yaml.documents import type_name
 from render.yaml.fields import Fields, Problems
 
@@ -28,7 +29,9 @@ class TwoRequests(InvalidInput):
 def parse_package(text: str) -> Reference:
     """Parse a package with its registry; unlike Crossplane we take one without tag and digest, and choose."""
     if "@" in text or ":" in text.rpartition("/")[2]:
-        return parse_reference(text)
+        reference = parse_reference(text)
+        check_tag(reference.tag)
+        return reference
     source = parse_source(text)
     if source.registry in DOCKER_HUB and "/" not in source.repository:
         raise InvalidReference(

@@ -273,6 +273,18 @@ def test_a_push_needs_a_tag_and_no_digest(here: Path, capsys: pytest.CaptureFixt
     assert "a push needs a tag, and no digest" in failed(capsys, "package", "push", "a.xpkg", ref, code=2)
 
 
+def test_a_version_with_a_capital_v_is_not_published(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    build_file(here / "a.xpkg", FILES)
+    capital = REFERENCE.replace(":v", ":V")
+
+    pushed = failed(capsys, "package", "push", "a.xpkg", capital, code=2)
+    built = failed(capsys, "package", "build", "platform", "--to", "l", "-t", capital, code=2)
+
+    for error in (pushed, built):
+        assert "'V1.0.0' is not a version" in error
+        assert "write v1.0.0" in error
+
+
 def test_files_that_are_no_packages_are_not_pushed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "a.xpkg").write_text("hello")
 

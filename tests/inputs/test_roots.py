@@ -112,6 +112,7 @@ def test_empty_parts_are_left_out(part: dict[str, Any]) -> None:
     [
         (provider("acme/x:v1"), "spec.package", "none is assumed; write registry/organisation/name:tag"),
         (provider("x:v1"), "spec.package", "none is assumed; write registry/organisation/name:tag"),
+        (provider("xpkg.example.org/acme/x:V1.0.0"), "spec.package", "'V1.0.0' is not a version"),
         (provider(None), "spec.package", "it is missing"),
         (provider(5), "spec.package", "expected text, found 5"),
         (provider(spec=[]), "spec", "expected a mapping, found a list"),
