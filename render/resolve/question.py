@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from render.errors import UnusableContent
+from render.limits import LimitExceeded
 from render.packages import Package
 from render.references import Digest, Source
 from render.registry.oci import NotFound
@@ -28,6 +30,8 @@ class Question:
         self._fetcher = fetcher
         self._universes: dict[Source, Universe] = {}
         self._requests: dict[Source, set[Request]] = {}
+        # Who requires a source, as far as the search knows: a package, or the user at a place.
+        self._requirers: dict[Source, set[tuple[Source | None, str]]] = {}
         # Sources whose dependants all name one tag; their list of tags has not been fetched.
         self._unlisted: dict[Source, str] = {}
         self._listed: set[Source] = set()
@@ -159,9 +163,19 @@ class Question:
             self._listed.add(source)
             self._forget(source)
             raise NewCandidates from None
+        except (UnusableContent, LimitExceeded) as error:
+            # The same error may come again for another candidate.
+            error.why = tuple(dict.fromkeys([*error.why, *self._describe_requirers(source)]))
+            raise
+
+    def _describe_requirers(self, source: Source) -> list[str]:
+        found = self._requirers.get(source, ())
+        asked = sorted(f"{place} asks for it" for dependant, place in found if dependant is None)
+        return asked + sorted(f"{dependant} requires it" for dependant, _ in found if dependant)
 
     def _note(self, edge: Edge) -> bool:
         """Record a request for a source; return whether its candidates changed because of it."""
+        self._requirers.setdefault(edge.source, set()).add((edge.dependant, edge.place))
         known = self._requests.setdefault(edge.source, set())
         if edge.request in known or edge.source in self._wanted.provided:
             return False

@@ -1,11 +1,12 @@
 """The search's problem, answered from the catalog."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from rig.builders.catalogs import FakeCatalog, Packages, candidate, digest_of, locked, named, root
+from rig.builders.catalogs import FakeCatalog, Packages, candidate, digest_of, locked, named, root, solve
 
+from render.errors import UnusableContent
 from render.limits import Limits
 from render.packages import Package
 from render.references import Source
@@ -114,3 +115,24 @@ def test_roots_come_in_one_order() -> None:
     with asking(FakeCatalog(BASES), *roots) as one, asking(FakeCatalog(BASES), *reversed(roots)) as other:
         assert one.roots() == other.roots()
         assert [edge.source.name for edge in one.roots()] == ["a", "b", "c"]
+
+
+def test_a_package_that_cannot_be_used_is_reported_with_who_requires_it() -> None:
+    def broken(what: str) -> None:
+        if what.startswith("base"):
+            raise UnusableContent(f"{what} is broken", why="it is damaged")
+
+    packages: Packages = {"app v1.0.0": {"base": "*"}, "tool v1.0.0": {"base": ">=v1.0.0"}, **BASES}
+
+    with pytest.raises(UnusableContent) as caught:
+        solve(FakeCatalog(packages, before=_only_packages(broken)), root("app"), root("tool"))
+
+    assert caught.value.why == (
+        "it is damaged",
+        f"{named('app')} requires it",
+        f"{named('tool')} requires it",
+    )
+
+
+def _only_packages(check: Callable[[str], None]) -> Callable[[str], None]:
+    return lambda what: check(what) if " " in what else None
