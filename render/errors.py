@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from render.texts import redact, visible
+from render.texts import SHOWN_CHARACTERS, redact, visible
+
+_LONGEST_ADVICE = 50_000
 
 
 class RenderError(Exception):
@@ -17,7 +19,9 @@ class RenderError(Exception):
         self.next = (next,) if isinstance(next, str) else tuple(next)
 
     def __str__(self) -> str:
-        lines = [_shown(self.what), *_part("why:  ", self.why), *_part("next: ", self.next)]
+        # Advice may be a command, which is of no use when it is cut.
+        advice = _part("next: ", self.next, limit=_LONGEST_ADVICE)
+        lines = [_shown(self.what), *_part("why:  ", self.why), *advice]
         return "\n".join(lines)
 
 
@@ -48,11 +52,11 @@ def in_one_line(error: RenderError, *, advice: bool = True) -> str:
     return "; ".join([error.what, *error.why, *(error.next if advice else ())])
 
 
-def _part(label: str, lines: Sequence[str]) -> list[str]:
+def _part(label: str, lines: Sequence[str], *, limit: int = SHOWN_CHARACTERS) -> list[str]:
     labels = [label, *[" " * len(label)] * len(lines)]
-    return [f"  {label}{_shown(line)}" for label, line in zip(labels, lines, strict=False)]
+    return [f"  {label}{_shown(line, limit=limit)}" for label, line in zip(labels, lines, strict=False)]
 
 
-def _shown(text: str) -> str:
+def _shown(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
     # Our own sentences are short; what is long or odd came from outside.
-    return visible(redact(text))
+    return visible(redact(text), limit=limit)

@@ -6,6 +6,7 @@ from enum import StrEnum
 from render.errors import InvalidInput
 from render.lean import dataclass, replace
 from render.references import Source
+from render.texts import linked
 
 
 class Strategy(StrEnum):
@@ -97,7 +98,7 @@ def _joined(targets: Iterable[Source], ends: Mapping[Source, tuple[Source, ...]]
 def _circle(path: list[Source], start: Source) -> CircularMoves:
     return CircularMoves(
         "moves lead in a circle",
-        why=" -> ".join(map(str, [*path[path.index(start) :], start])),
+        why=linked([*path[path.index(start) :], start]),
         next="keep the one that leads to what you want; to undo a move, replace it by its opposite",
     )
 

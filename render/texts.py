@@ -38,6 +38,14 @@ def first_names(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {hidden:,} more" if hidden > 0 else "")
 
 
+def linked(members: Sequence[object], link: str = " -> ") -> list[str]:
+    """Return a chain in one line, or with one member per line: a long line would be cut when it is shown."""
+    whole = link.join(map(str, members))
+    if len(whole) <= SHOWN_CHARACTERS:
+        return [whole]
+    return [str(members[0]), *(f"{link.lstrip()}{member}" for member in members[1:])]
+
+
 def counted(number: int, what: str) -> str:
     """Return how many there are, in words that suit one and many: 1 package, 1,000 packages."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -45,6 +45,13 @@ def test_every_part_has_a_bound() -> None:
     assert len(shown) < 1_100
 
 
+def test_advice_is_not_cut_since_it_may_be_a_command() -> None:
+    command = "xplock retire " + " ".join(f"xpkg.example.org/acme/package-{i}" for i in range(100))
+
+    assert command in str(RenderError("x", next=command))
+    assert len(str(RenderError("x", next="y" * 1_000_000))) < 100_000
+
+
 def test_a_secret_is_found_where_the_text_is_cut() -> None:
     shown = str(RenderError("x" * 440 + " https://user:" + "secret" * 100 + "@h.example"))
 

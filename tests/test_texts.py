@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from render.texts import SHOWN_CHARACTERS, counted, first_lines, first_names, hides_something, redact, visible
+from render.texts import (
+    SHOWN_CHARACTERS,
+    counted,
+    first_lines,
+    first_names,
+    hides_something,
+    linked,
+    redact,
+    visible,
+)
 
 
 @pytest.mark.parametrize(
@@ -95,3 +104,17 @@ def test_of_many_names_the_first_are_in_one_line_and_the_rest_is_counted() -> No
 )
 def test_one_and_many_are_counted_in_words_that_suit_them(number: int, text: str) -> None:
     assert counted(number, "package") == text
+
+
+def test_a_chain_is_one_line_while_it_fits() -> None:
+    assert linked(["a", "b", "a"]) == ["a -> b -> a"]
+    assert linked(["a", "b"], " uses ") == ["a uses b"]
+
+
+def test_a_long_chain_has_one_member_per_line_so_that_none_is_cut() -> None:
+    members = [f"{'x' * 100}{i}" for i in range(12)]
+
+    lines = linked(members)
+
+    assert lines == [members[0], *(f"-> {member}" for member in members[1:])]
+    assert all(visible(line) == line for line in lines)

@@ -14,6 +14,7 @@ from render.limits import LimitExceeded, Limits
 from render.lock.model import Lock
 from render.settings import SETTINGS_FILE
 from render.system.files import is_folder
+from render.texts import linked
 
 # Each folder as it was written, and where that is.
 Uses: TypeAlias = Sequence[tuple[str, Path]]
@@ -138,6 +139,6 @@ def _refuse_circles(members: Members) -> None:
         ordered = [*names[first:], *names[: first + 1]]
         raise CircularUses(
             "folders use each other in a circle",
-            why=" uses ".join(ordered),
+            why=linked(ordered, " uses "),
             next="remove one of these from `uses`: what both need belongs in a folder of its own",
         ) from None

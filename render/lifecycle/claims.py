@@ -11,6 +11,7 @@ from render.moves import Consent, Move, format_moves
 from render.packages import Kind
 from render.references import PartialSource, Source
 from render.resolve.model import Resolution
+from render.texts import linked
 
 _NOWHERE: Mapping[Source, str] = MappingProxyType({})
 
@@ -52,7 +53,10 @@ def find_claims(
     found: dict[Source, set[Source]] = defaultdict(set)
     notes: list[str] = []
     for claimant, replaced in _claims(resolution):
-        if replaced not in known or replaced in moved or replaced == claimant:
+        if replaced == claimant:
+            notes.append(f"{claimant} says that it replaces itself, without effect")
+            continue
+        if replaced not in known or replaced in moved:
             continue
         problem = (
             f"{elsewhere[replaced]} provides that one"
@@ -121,7 +125,7 @@ def _claimants_first(found: Mapping[Source, set[Source]]) -> list[Source]:
     except CycleError as error:
         raise CircularClaims(
             "packages say that they replace each other",
-            why=" and ".join(sorted(set(map(str, error.args[1])))),
+            why=linked(sorted(set(map(str, error.args[1]))), " and "),
             next="decide which one stays: drop the other, or write a `moves` entry in xplock.yaml",
         ) from None
 
@@ -131,7 +135,7 @@ def _refuse(counting: Mapping[Source, set[Source]], asked: Mapping[Source, str])
         if len(claimants) > 1:
             raise TwoClaimants(
                 f"{len(claimants)} packages say that they replace {replaced}",
-                why=", ".join(sorted(map(str, claimants))),
+                why=linked(sorted(map(str, claimants)), ", "),
                 next=[
                     "drop all but one of them, or decide in xplock.yaml:",
                     *format_moves([Move(replaced, (min(claimants),))]),

@@ -111,10 +111,14 @@ def _check_circles(graph: LockGraph) -> Iterator[str]:
     # Only a lock that is wrong needs it.
     from graphlib import CycleError, TopologicalSorter
 
+    from render.texts import linked
+
     try:
         TopologicalSorter(graph.dependencies).prepare()
     except CycleError as error:
-        yield f"packages need each other in a circle: {' needs '.join(map(str, reversed(error.args[1])))}"
+        first, *more = linked(list(reversed(error.args[1])), " needs ")
+        yield f"packages need each other in a circle: {first}"
+        yield from more
 
 
 def _check_package(package: LockedPackage) -> Iterator[str]:

@@ -7,6 +7,7 @@ from render.references import Source
 from render.resolve.candidates import Universe
 from render.resolve.model import Chosen, Resolution, Wanted
 from render.resolve.owners import check_owners
+from render.texts import linked
 
 
 class WrongKind(InvalidInput):
@@ -84,10 +85,9 @@ def _following(packages: Mapping[Source, Chosen], source: Source) -> list[Source
 def _cycle(members: list[Source]) -> CyclicDependencies:
     first = members.index(min(members))
     ordered = [*members[first:], *members[:first]]
-    shown = " -> ".join(str(source) for source in [*ordered, ordered[0]])
     return CyclicDependencies(
         "packages depend on each other in a circle",
-        why=shown,
+        why=linked([*ordered, ordered[0]]),
         next="ask the maintainers of one of them, or use a version of it without that dependency",
     )
 

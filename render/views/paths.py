@@ -8,6 +8,7 @@ from render.errors import Differs
 from render.lock.graph import Target, reach
 from render.lock.model import LockedPackage
 from render.references import Source
+from render.texts import linked
 from render.views.links import Closure, Link
 
 # Paths can outnumber the packages beyond all measure; past this it does not matter how many there are.
@@ -54,7 +55,7 @@ def _count_from_everywhere(closure: Closure, source: Source) -> dict[Source, int
     if waiting:
         raise CircularLock(
             "locked packages depend on each other in a circle",
-            why=f"it is among {', '.join(sorted(map(str, waiting)))}",
+            why=linked(sorted(map(str, waiting)), ", "),
             next="run xplock lock",
         )
     return counts

@@ -62,6 +62,16 @@ def test_a_stranger_that_the_user_asks_for_by_name_takes_over() -> None:
     assert STRANGER in move.place
 
 
+def test_a_package_that_claims_to_replace_itself_is_noted() -> None:
+    packages: Packages = {"app v1.0.0": {"base": "*"}, "base v1.0.0": {}}
+
+    for asked in ("app", "base"):
+        found = claims(packages, {"base": ["base"]}, asked)
+
+        assert effects(found) == {}
+        assert found.notes == (f"{named('base')} says that it replaces itself, without effect",)
+
+
 def test_whoever_publishes_both_may_replace_one_by_the_other() -> None:
     found = claims(
         {"app v1.0.0": {"fork": "*", "base": "*"}, "fork v9.0.0": {}, "base v1.0.0": {}},
@@ -182,10 +192,6 @@ def test_a_claim_on_what_is_only_installed_counts() -> None:
     found = claims({"fork v9.0.0": {}}, {"fork": ["base"]}, "fork", installed={"base": Kind.CONFIGURATION})
 
     assert effects(found) == {named("base"): (named("fork"),)}
-
-
-def test_a_package_that_claims_itself_claims_nothing() -> None:
-    assert claims({"base v1.0.0": {}}, {"base": ["base"]}, "base") == Claims({})
 
 
 def test_what_the_user_has_moved_is_decided_already() -> None:

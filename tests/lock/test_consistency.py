@@ -11,6 +11,7 @@ from render.lock.consistency import check_closure
 from render.lock.freshness import StaleLock, compare_inputs, require_fresh
 from render.lock.model import Lock, LockedDependency, LockedPackage, State
 from render.references import Source
+from render.texts import visible
 
 ACME = "xpkg.example.org/acme"
 
@@ -249,6 +250,22 @@ def test_a_circle_is_shown_whole() -> None:
     assert named[0] == named[-1]
     assert {*named} == {f"{ACME}/a", f"{ACME}/b", f"{ACME}/c"}
     assert all((here, there) in {("a", "b"), ("b", "c"), ("c", "a")} for here, there in _steps(named))
+
+
+def test_a_large_circle_is_not_cut_when_it_is_shown() -> None:
+    names = [f"configuration-with-a-long-name-{i:02}" for i in range(20)]
+    following = [*names[1:], names[0]]
+    circle = lock(
+        [
+            package(f"{name} v1.0.0", f"{other} *", **({"root": "v1.0.0"} if name == names[0] else {}))
+            for name, other in zip(names, following, strict=True)
+        ]
+    )
+
+    problems = check_closure(circle)
+
+    assert all(any(f"{ACME}/{name}" in visible(problem) for problem in problems) for name in names)
+    assert all(visible(problem) == problem for problem in problems)
 
 
 def _steps(named: list[str]) -> list[tuple[str, str]]:

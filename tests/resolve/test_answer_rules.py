@@ -41,6 +41,20 @@ def test_a_cycle_is_shown_whole_from_its_lowest_member() -> None:
         assert caught.value.why == (" -> ".join(str(named(name)) for name in ("b", "c", "d", "b")),)
 
 
+def test_a_cycle_of_many_packages_is_not_cut_when_it_is_shown() -> None:
+    names = [f"configuration-with-a-long-name-{i:02}" for i in range(40)]
+    following = [*names[1:], names[0]]
+    catalog = FakeCatalog(
+        {f"{name} v1.0.0": {other: "*"} for name, other in zip(names, following, strict=True)}
+    )
+
+    with pytest.raises(CyclicDependencies) as caught:
+        solve(catalog, root(names[7]))
+
+    assert all(str(named(name)) in str(caught.value) for name in names)
+    assert "…" not in str(caught.value)
+
+
 @pytest.mark.parametrize("constraint", ["*", "<1.0.0", ">=1.0.0"])
 def test_a_package_that_depends_on_itself_is_a_cycle(constraint: str) -> None:
     with pytest.raises(CyclicDependencies) as caught:
