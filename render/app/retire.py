@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from render.app.locks import read_whole_lock
 from render.errors import Differs, InvalidInput
 from render.inputs.projects import read_settings
 from render.lifecycle.blockers import LockedFolder
@@ -14,6 +13,7 @@ from render.limits import Limits
 from render.live.objects import parse_live_objects
 from render.lock.file import write_lock
 from render.lock.format import PACKAGE_API, format_lock
+from render.lock.freshness import require_consistent_lock
 from render.lock.model import LockedPackage
 from render.manifests.sync_annotations import find_guards
 from render.texts import first_names
@@ -54,7 +54,7 @@ def _read_folders(folders: Sequence[Path], limits: Limits) -> list[LockedFolder]
 
 
 def _read_folder(folder: Path, given: Mapping[Path, Path], limits: Limits) -> LockedFolder:
-    settings, lock = read_settings(folder, limits), read_whole_lock(folder, limits)
+    settings, lock = read_settings(folder, limits), require_consistent_lock(folder, limits)
     used = {one.folder: (folder / one.folder).resolve() for one in lock.provided.values()}
     uses = {text: str(given[path]) for text, path in used.items() if path in given}
     # A package that was locked with its guard on has it on in the cluster, too.

@@ -5,12 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from render.app.locks import read_whole_lock
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Reporter
 from render.app.world import World, open_world
 from render.errors import Differs, RenderError
 from render.inputs.projects import read_inputs
+from render.lock.freshness import require_consistent_lock
 from render.lock.verify import VerifyFinding, verify_package
 from render.references import Source
 from render.texts import counted
@@ -67,7 +67,7 @@ def find_outdated(
     folder: Path, layouts: Layouts, operator: OperatorSettings, reporter: Reporter
 ) -> list[Standing]:
     """Return how every locked package stands beside the versions in its registry."""
-    lock = read_whole_lock(folder, operator.limits)
+    lock = require_consistent_lock(folder, operator.limits)
     world = open_world(operator, reporter)
     inputs = read_inputs(folder, operator.limits, operator.environ)
     catalog = world.catalog([*layouts, *inputs.settings.layouts], inputs.rewrites)
@@ -90,7 +90,7 @@ def fetch_tags(
 
 
 def _verify(folder: Path, world: World, layouts: Layouts) -> Verification:
-    lock = read_whole_lock(folder, world.limits)
+    lock = require_consistent_lock(folder, world.limits)
     inputs = read_inputs(folder, world.limits, world.settings.environ)
     catalog = world.catalog([*layouts, *inputs.settings.layouts], inputs.rewrites)
     with ThreadPoolExecutor(world.limits.parallel, thread_name_prefix="xplock-verify") as pool:

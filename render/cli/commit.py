@@ -8,12 +8,12 @@ import click
 
 from render.app.commit import open_committer
 from render.app.commit_options import CommitOptions
-from render.app.locks import read_whole_lock
 from render.cli.operator_options import CA_BUNDLE, DEADLINE, GIT_TOKEN, OperatedCommand, operator_settings
 from render.cli.options import commit_options, folders_argument, output_option
 from render.cli.output import Output
 from render.limits import Limits
 from render.lock.file import read_lock_bytes
+from render.lock.freshness import require_consistent_lock
 from render.views.commit_message import format_pull_request
 from render.views.committed import Committed, committed_document, format_committed
 
@@ -61,5 +61,5 @@ def write_committed(
 
 def _read(folder: Path, limits: Limits) -> bytes:
     # A lock that contradicts itself must not be committed.
-    read_whole_lock(folder, limits)
+    require_consistent_lock(folder, limits)
     return read_lock_bytes(folder, limits) or b""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from render.app.locks import compare_locks, read_live_lock, read_named_lock
+from render.app.diff import compare_locks, read_live_lock, read_named_lock
 from render.cli.operator_options import operator_settings
 from render.cli.options import output_option
 from render.cli.output import Output

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from render.app.commit_options import CommitOptions
+from render.app.diff import read_live_lock
 from render.app.lock import lock_folders, lock_texts, require_unchanged
-from render.app.locks import read_live_lock
 from render.app.operator_settings import OperatorSettings
 from render.app.resolver import Outcome, Resolver
 from render.cli.operator_options import CACHE, GIT_TOKEN, REGISTRIES, OperatedCommand, operator_settings

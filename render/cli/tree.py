@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from render.app.locks import read_whole_lock
 from render.cli.operator_options import operator_settings
 from render.cli.options import folder_argument, output_option
 from render.cli.output import Output
 from render.lifecycle.preferences import find_source
+from render.lock.freshness import require_consistent_lock
 from render.views.tree import TreeView, format_tree, tree_document
 
 _EVERYTHING = ""
@@ -46,7 +46,7 @@ def tree(
     nothing requires it any more, "detached" that Crossplane does not check its dependencies; `xplock why` shows more.
     Deactivated packages come last.
     """
-    lock = read_whole_lock(folder, operator_settings().limits)
+    lock = require_consistent_lock(folder, operator_settings().limits)
     view = TreeView(
         inverted=inverted is not None,
         start=find_source(inverted, lock, provided=True) if inverted else None,

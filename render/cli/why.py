@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from render.app.locks import read_whole_lock
 from render.cli.operator_options import operator_settings
 from render.cli.options import folder_argument, output_option
 from render.cli.output import Output
 from render.lifecycle.preferences import find_known
+from render.lock.freshness import require_consistent_lock
 from render.lock.model import Lock
 from render.references import Source
 from render.views.replaced import explain_replaced, format_succession, succession_document
@@ -29,7 +29,7 @@ def why(output: Output, source: str, folder: Path, form: str) -> None:
     The last components of SRC are enough if only one package ends with them. Of many paths the shortest
     are shown, and the others counted.
     """
-    lock = read_whole_lock(folder, operator_settings().limits)
+    lock = require_consistent_lock(folder, operator_settings().limits)
     known = find_known(source, lock)
     if form == "json":
         output.result_json(_document(lock, known))

@@ -44,6 +44,15 @@ def require_lock(folder: Path, limits: Limits) -> Lock:
     return lock
 
 
+def require_consistent_lock(folder: Path, limits: Limits) -> Lock:
+    """Read a folder's lock; raise if it is missing or contradicts itself."""
+    lock = require_lock(folder, limits)
+    problems = check_closure(lock)
+    if problems:
+        raise StaleLock(str(folder / LOCK_FILE), problems)
+    return lock
+
+
 def compare_inputs(lock: Lock, record: Mapping[str, str]) -> list[str]:
     """Return which inputs were added, removed or changed since the lock was written."""
     locked = lock.inputs

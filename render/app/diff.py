@@ -1,4 +1,4 @@
-"""Locks that commands look at: of a folder, a file, a Git revision, or a cluster."""
+"""Comparing locks: of a folder, a file, a Git revision, or a cluster."""
 
 from pathlib import Path
 from typing import BinaryIO
@@ -6,23 +6,12 @@ from typing import BinaryIO
 from render.limits import LimitExceeded, Limits
 from render.live.diff import diff_live
 from render.live.lock import LiveLock, parse_live_lock
-from render.lock.consistency import check_closure
 from render.lock.diff import LockDiff, diff_locks
 from render.lock.file import read_lock
-from render.lock.freshness import StaleLock, require_lock
 from render.lock.model import Lock
 from render.lock.parse import parse_lock
 from render.system.files import LOCK_FILE, is_file, is_folder, read_plain
 from render.versions import Version
-
-
-def read_whole_lock(folder: Path, limits: Limits) -> Lock:
-    """Read the lock of a folder; raise if it is missing or contradicts itself."""
-    lock = require_lock(folder, limits)
-    problems = check_closure(lock)
-    if problems:
-        raise StaleLock(str(folder / LOCK_FILE), problems)
-    return lock
 
 
 def read_live_lock(stream: BinaryIO, limits: Limits) -> LiveLock:
