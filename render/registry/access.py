@@ -1,4 +1,4 @@
-"""What the operator says about registries: read from the environment, never from a repository."""
+"""The operator's settings for registries, read from the environment and never from a repository."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from pathlib import Path
 from render.errors import InvalidInput
 from render.references import InvalidReference, parse_source
 
-# Token servers of large registries that are known to live under another name.
+# Token servers of large registries on another host.
 _KNOWN_REALMS = {
     "registry-1.docker.io": frozenset({"auth.docker.io"}),
     "registry.gitlab.com": frozenset({"gitlab.com"}),
@@ -17,7 +17,7 @@ _KNOWN_REALMS = {
 
 @dataclass(frozen=True, slots=True)
 class RegistrySettings:
-    """Which hosts may be asked, how, and who may see credentials."""
+    """The hosts that may be asked, how they are reached, and the token servers that may get credentials."""
 
     plain_http: frozenset[str] = frozenset()
     ca_bundle: Path | None = None
@@ -40,19 +40,19 @@ class RegistrySettings:
 
 
 def read_hosts(environ: Mapping[str, str], name: str) -> frozenset[str]:
-    """Return the hosts that a variable lists; errors name it."""
+    """Return the hosts in a variable."""
     return frozenset(_host(name, item) for item in _items(environ, name))
 
 
 def read_realms(environ: Mapping[str, str], name: str) -> dict[str, frozenset[str]]:
-    """Return the token servers of every registry, those that a variable lists among them."""
+    """Return the token servers of every registry: the built-in ones and those in a variable."""
     realms = dict(_KNOWN_REALMS)
     for item in _items(environ, name):
         registry, equals, realm = item.partition("=")
         if not equals:
             raise InvalidInput(
                 f"{name}: {item!r} is not a pair",
-                why="each entry says which token server may see the credentials of which registry",
+                why="each entry is a registry and the token server that may get its credentials",
                 next=f"write {name}=registry.example=auth.example",
             )
         host = _host(name, registry)
@@ -66,8 +66,8 @@ def _items(environ: Mapping[str, str], name: str) -> list[str]:
 
 def _host(name: str, text: str) -> str:
     host = text.strip()
-    # What is meant for a part of a registry must not hold for all of it. A host without a dot is fine
-    # here, where nothing could take it for an organisation.
+    # A path is refused: a setting for a part of a registry must not apply to all of it. A host without a dot is
+    # allowed here, where it cannot be mistaken for an organisation.
     for spelling in () if "/" in host else (host, f"{host}:443"):
         try:
             return parse_source(f"{spelling}/x").registry

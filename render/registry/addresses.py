@@ -1,4 +1,4 @@
-"""Where requests go: the address of a source, and addresses that others hand us, judged."""
+"""Addresses of requests: that of a source, and checks on those that servers send."""
 
 import ipaddress
 import re
@@ -15,7 +15,7 @@ _NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?")
 class RequestRefused(RenderError):
     """A request that our own rules forbid."""
 
-    def __init__(self, host: str, why: str, *, next: str = "ask whoever runs the registry") -> None:
+    def __init__(self, host: str, why: str, *, next: str = "ask the operators of the registry") -> None:
         super().__init__(f"{host or 'an address'} is not asked", why=why, next=next)
 
 
@@ -28,27 +28,27 @@ def api_address(source: Source) -> tuple[str, str]:
 
 
 def split_url(url: str) -> SplitResult:
-    """Take an http or https address apart; one that carries user info would make us show up as someone."""
+    """Parse an http or https URL; user info is refused, since it would send foreign credentials."""
     try:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError:
-        raise RequestRefused("", f"{redact(url)} is no address") from None
+        raise RequestRefused("", f"{redact(url)} is not a valid URL") from None
     if parts.scheme not in ("http", "https") or not _is_plain(parts):
-        raise RequestRefused("", f"{redact(url)} is no plain http or https address")
+        raise RequestRefused("", f"{redact(url)} is not a plain http or https URL")
     return parts
 
 
 def follow_url(here: str, link: str) -> SplitResult:
-    """Take the address apart to which a link leads from an address."""
+    """Parse a link relative to a URL."""
     try:
         return split_url(urljoin(here, link))
     except ValueError:
-        raise RequestRefused("", f"{redact(link)} is no address") from None
+        raise RequestRefused("", f"{redact(link)} is not a valid URL") from None
 
 
 def host_of(parts: SplitResult) -> str:
-    """Return host and port in the form that the registry of a source has."""
+    """Return host and port, written like the registry of a source."""
     name = parts.hostname or ""
     shown = f"[{name}]" if ":" in name else name
     default = parts.port is None or (parts.scheme == "https" and parts.port == 443)
@@ -56,7 +56,7 @@ def host_of(parts: SplitResult) -> str:
 
 
 def is_private(parts: SplitResult) -> bool:
-    """Tell whether an address is written as one that only exists inside a network."""
+    """Return whether a URL's host is a private or loopback address; names are not resolved."""
     name = (parts.hostname or "").rstrip(".")
     address = _parse_address(name)
     if address is None:
@@ -65,7 +65,7 @@ def is_private(parts: SplitResult) -> bool:
 
 
 def _is_plain(parts: SplitResult) -> bool:
-    """Tell whether there is a host and perhaps a port, spelled in the one way that every parser reads alike."""
+    """Return whether the host and port are written in a form that every parser reads alike."""
     name = parts.hostname or ""
     shown = f"[{name}]" if ":" in name else name
     if parts.netloc.lower() not in (shown, f"{shown}:{parts.port}"):
@@ -81,7 +81,7 @@ def _parse_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address |
     except ValueError:
         pass
     try:
-        # Resolvers take 127.1, 0x7f000001 and 2130706433 for addresses, too.
+        # Resolvers also accept 127.1, 0x7f000001 and 2130706433 as addresses.
         return ipaddress.ip_address(socket.inet_aton(name))
     except OSError:
         return None

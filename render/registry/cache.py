@@ -1,4 +1,4 @@
-"""Blobs and facts on disk, by digest: shared by any number of processes, and checked on every read."""
+"""The cache: blobs and facts on disk by digest, shared by many processes, and checked on every read."""
 
 import errno
 import hashlib
@@ -18,7 +18,7 @@ from render.limits import Limits
 from render.references import Digest, is_digest
 from render.texts import visible
 
-# Facts of another way of extracting them live in another folder, and go when their time has come.
+# The number changes with the way facts are extracted; old facts are then unused and removed with time.
 _FACTS = "facts/1"
 
 _KIND = re.compile(r"[a-z0-9-]{1,32}")
@@ -26,7 +26,7 @@ _ENTRY = re.compile(rf"[0-9a-f]{{64}}(?:\.{_KIND.pattern})?")
 _TEMPORARY = re.compile(r"tmp-[0-9a-f]{16}")
 _STALE_SECONDS = 3_600
 _BLOCK = 1 << 20
-# This share of the bound may be added before the cache is trimmed in between.
+# The cache is trimmed after this share of its limit was added.
 _SHARE = 8
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY
@@ -35,7 +35,7 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 def open_cache(environ: Mapping[str, str], limits: Limits, warn: Callable[[str], None]) -> "Cache":
-    """Return the cache in the folder the environment names; without one, a cache that stays empty."""
+    """Return the cache in the folder of the environment, or a cache that stays empty if there is none."""
     chosen = environ.get("XPLOCK_CACHE_DIR")
     if chosen is not None:
         return Cache(Path(chosen) if chosen else None, limits, warn)
@@ -48,7 +48,7 @@ def open_cache(environ: Mapping[str, str], limits: Limits, warn: Callable[[str],
 
 
 class Cache:
-    """What was fetched or worked out before; whatever is wrong with it, only time is lost."""
+    """Earlier downloads and results. Any problem with the cache costs time only, and is never an error."""
 
     def __init__(self, folder: Path | None, limits: Limits, warn: Callable[[str], None]) -> None:
         self._root = folder.absolute() if folder else None
@@ -62,7 +62,7 @@ class Cache:
     def get_blob(self, digest: Digest, size: int | None = None) -> BinaryIO | None:
         """Return an open file with exactly the bytes of a digest, positioned at their start."""
         path = _blob_path(digest)
-        with self._tolerated(), ExitStack() as unless_returned:
+        with self._tolerate_errors(), ExitStack() as unless_returned:
             file = self._open(path)
             if file is None:
                 return None
@@ -70,7 +70,7 @@ class Cache:
             if hashlib.file_digest(file, "sha256").hexdigest() != path.name:
                 self._drop(path)
                 return None
-            # The bytes are right; whoever expects another size has to hear that from the registry.
+            # The bytes match their digest, so another expected size is an error that the registry must report.
             if size is not None and file.tell() != size:
                 return None
             _touch(file)
@@ -80,16 +80,16 @@ class Cache:
         return None
 
     def add_blob(self, digest: Digest, file: IO[bytes]) -> None:
-        """Keep the whole of a file; its position is at the start afterwards."""
+        """Store a whole file; its position is at the start afterwards."""
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
         self._write(_blob_path(digest), _checked(file, digest), size)
         file.seek(0)
 
     def get_facts(self, digest: Digest, kind: str) -> bytes | None:
-        """Return what was worked out about a digest before."""
+        """Return stored facts about a digest."""
         path = _facts_path(digest, kind)
-        with self._tolerated():
+        with self._tolerate_errors():
             file = self._open(path)
             if file is None:
                 return None
@@ -102,26 +102,26 @@ class Cache:
         return None
 
     def put_facts(self, digest: Digest, kind: str, data: bytes) -> None:
-        """Keep what was worked out about a digest."""
+        """Store facts about a digest."""
         path = _facts_path(digest, kind)
         self._write(path, (_checksum(path, data), b"\n", data), len(data))
 
     def trim(self) -> None:
-        """Remove the least recently used until the bound is kept, and what killed runs left behind."""
+        """Remove the least recently used files above the limit, and temporary files of killed runs."""
         with self._lock:
             self._added = 0
-        with self._tolerated():
+        with self._tolerate_errors():
             found = [*self._scan(Path("blobs")), *self._scan(Path("facts"))]
             self._drop_stale(found)
             self._drop_excess(sorted(file for file in found if _ENTRY.fullmatch(file.path.name)))
 
-    def _drop_stale(self, found: "list[_Found]") -> None:
+    def _drop_stale(self, found: "list[_CachedFile]") -> None:
         oldest = time.time_ns() - _STALE_SECONDS * 1_000_000_000
         for file in found:
             if file.used < oldest and _TEMPORARY.fullmatch(file.path.name):
                 self._drop(file.path)
 
-    def _drop_excess(self, entries: "list[_Found]") -> None:
+    def _drop_excess(self, entries: "list[_CachedFile]") -> None:
         excess = sum(entry.size for entry in entries) - self._limits.cache_bytes
         for entry in entries:
             if excess <= 0:
@@ -129,7 +129,7 @@ class Cache:
             self._drop(entry.path)
             excess -= entry.size
 
-    def _scan(self, folder: Path) -> "Iterator[_Found]":
+    def _scan(self, folder: Path) -> "Iterator[_CachedFile]":
         with suppress(FileNotFoundError), self._folder(folder) as opened, os.scandir(opened) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
@@ -137,7 +137,7 @@ class Cache:
                     continue
                 with suppress(FileNotFoundError):
                     status = entry.stat(follow_symlinks=False)
-                    yield _Found(status.st_mtime_ns, folder / entry.name, status.st_size)
+                    yield _CachedFile(status.st_mtime_ns, folder / entry.name, status.st_size)
 
     def _open(self, path: Path) -> BufferedReader | None:
         with self._folder(path.parent) as folder:
@@ -146,7 +146,7 @@ class Cache:
             except OSError as error:
                 if error.errno != errno.ELOOP:
                     raise
-                # A link where only files are written: nothing of ours.
+                # We never write links, so this is not ours.
                 os.unlink(path.name, dir_fd=folder)
                 return None
         if stat.S_ISREG(os.fstat(file).st_mode):
@@ -157,10 +157,10 @@ class Cache:
     def _write(self, path: Path, blocks: Iterable[bytes], size: int) -> None:
         if not self._writable or size > self._limits.cache_bytes:
             return
-        with self._tolerated(writing=True), self._folder(path.parent, create=True) as folder:
+        with self._tolerate_errors(writing=True), self._folder(path.parent, create=True) as folder:
             temporary = f"tmp-{secrets.token_hex(8)}"
             try:
-                # No fsync: what a power cut leaves of a file fails its check and is dropped.
+                # No fsync: a file that a power cut damaged fails its check and is dropped.
                 _write_file(folder, temporary, blocks)
                 os.rename(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
             except BaseException:
@@ -177,7 +177,7 @@ class Cache:
             self.trim()
 
     def _drop(self, path: Path) -> None:
-        # Somebody else may have been faster, or the cache may be read-only: the entry is not used either way.
+        # Another process may have removed it, or the cache may be read-only: the entry is not used either way.
         with suppress(OSError), self._folder(path.parent) as folder:
             os.unlink(path.name, dir_fd=folder)
 
@@ -198,24 +198,24 @@ class Cache:
             yield folder
 
     @contextmanager
-    def _tolerated(self, *, writing: bool = False) -> Iterator[None]:
+    def _tolerate_errors(self, *, writing: bool = False) -> Iterator[None]:
         try:
             yield
         except OSError as error:
             if writing:
                 self._writable = False
             if writing or not isinstance(error, FileNotFoundError):
-                self._complain(error.strerror or "it cannot be used")
+                self._warn_once(error.strerror or "it cannot be used")
 
-    def _complain(self, reason: str) -> None:
+    def _warn_once(self, reason: str) -> None:
         with self._lock:
             first, self._warned = not self._warned, True
         if first:
-            warning = f"the cache in {self._root} does not work, going on without: {reason}"
+            warning = f"the cache in {self._root} cannot be used, continuing without it: {reason}"
             self._warn(visible(f"{warning}; XPLOCK_CACHE_DIR names another folder, or is empty for none"))
 
 
-class _Found(NamedTuple):
+class _CachedFile(NamedTuple):
     """A file in the cache; the least recently used one sorts first."""
 
     # Not the time of the last access, which many systems do not keep.
@@ -230,14 +230,14 @@ def _blob_path(digest: Digest) -> Path:
 
 def _facts_path(digest: Digest, kind: str) -> Path:
     if not _KIND.fullmatch(kind):
-        raise ValueError(f"{kind!r} is no kind of facts")
+        raise ValueError(f"{kind!r} is not a kind of facts")
     path = Path(_FACTS, *_parts(digest))
     return path.with_name(f"{path.name}.{kind}")
 
 
 def _parts(digest: Digest) -> tuple[str, str, str]:
     if not is_digest(digest):
-        raise ValueError(f"{digest!r} is no digest")
+        raise ValueError(f"{digest!r} is not a digest")
     algorithm, _, name = digest.partition(":")
     return algorithm, name[:2], name
 
@@ -250,7 +250,7 @@ def _step_into(folder: int, name: str, *, create: bool) -> int:
 
 
 def _check_owner(folder: int) -> None:
-    # Blobs prove themselves, but facts have only a checksum that anybody could write.
+    # Blobs are checked against their digest, but facts only against a checksum that any user could write.
     status = os.fstat(folder)
     if status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise PermissionError(errno.EPERM, "a folder in it belongs to others, or others may write to it")
@@ -262,7 +262,7 @@ def _write_file(folder: int, name: str, blocks: Iterable[bytes]) -> None:
 
 
 def _checked(file: IO[bytes], digest: Digest) -> Iterator[bytes]:
-    """Yield what a file holds, and fail at its end if that is not what the digest names."""
+    """Yield the blocks of a file, and raise at its end if they do not match the digest."""
     hashed = hashlib.sha256()
     while block := file.read(_BLOCK):
         hashed.update(block)
@@ -272,7 +272,7 @@ def _checked(file: IO[bytes], digest: Digest) -> Iterator[bytes]:
 
 
 def _checksum(path: Path, data: bytes) -> bytes:
-    # With its place, so that facts about one digest cannot pass for facts about another.
+    # The path is part of it, so that facts about one digest are not accepted for another.
     return hashlib.sha256(path.as_posix().encode() + b"\n" + data).hexdigest().encode()
 
 

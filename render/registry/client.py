@@ -1,4 +1,4 @@
-"""Tags, manifests and blobs over HTTP; every byte is checked against its digest before anyone looks at it."""
+"""Tags, manifests and blobs over HTTP; every byte is checked against its digest before it is used."""
 
 import json
 import re
@@ -22,25 +22,25 @@ from render.registry.oci import (
     digest_of,
 )
 from render.registry.tokens import Authenticator, without_secrets
-from render.registry.transport import Answer, RegistryUnreachable, Request, Transport
+from render.registry.transport import HttpRequest, HttpResponse, RegistryUnreachable, Transport
 from render.texts import visible
 
 _ACCEPT = ", ".join(sorted(IMAGE_TYPES | INDEX_TYPES, reverse=True))
-# RFC 8288, 3: targets with their parameters. Looked at once, however long the header is.
+# RFC 8288, 3: targets with their parameters. The pattern never backtracks, however long the header is.
 _LINK = re.compile(
     r'<(?P<target>[^<>]*+)>(?P<parameters>(?:\s*+;\s*+[^\s;,="]*+(?:\s*+=\s*+(?:"[^"]*+"|[^\s;,"]*+))?+)*+)'
 )
 _RELATION = re.compile(r';\s*+rel\s*+=\s*+"?+([^;,"]*+)', re.IGNORECASE)
 _PAGE_SIZE = 1000
-# The first for want of a token, the second for one that has expired meanwhile.
+# The first 401 asks for a token, the second one comes when it has expired.
 _REFUSALS = 3
 
-Key = TypeVar("Key")
-Value = TypeVar("Value")
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
 class RegistryClient:
-    """Reads from any registry. One question is asked once in a run, whoever wants to know."""
+    """Reads from any registry; each question is asked once in a run."""
 
     def __init__(self, transport: Transport, authenticator: Authenticator, cache: Cache) -> None:
         self._transport = transport
@@ -55,7 +55,7 @@ class RegistryClient:
         return self._tags.get(source)
 
     def content(self, reference: Reference) -> Content:
-        """Return the manifest or index that a reference names; of tag and digest the digest counts."""
+        """Return the manifest or index of a reference; with tag and digest, the digest decides."""
         by_digest = reference.digest is not None
         return self._contents.get(replace(reference, tag=None) if by_digest else reference)
 
@@ -76,13 +76,13 @@ class RegistryClient:
         answer.body.seek(0)
         return answer.body
 
-    def _fetch_checked(self, source: Source, path: str, descriptor: Descriptor) -> Answer:
+    def _fetch_checked(self, source: Source, path: str, descriptor: Descriptor) -> HttpResponse:
         for last in (False, True):
-            answer = self._ask(source, path, limit="layer_bytes", size=descriptor.size)
+            answer = self._get(source, path, limit="layer_bytes", size=descriptor.size)
             if answer.digest == descriptor.digest:
                 return answer
             answer.body.close()
-            # A broken proxy gets one more chance; who sends wrong bytes twice means it.
+            # Once may be a broken proxy, which deserves a second request. Twice is tampering.
             if last:
                 raise TamperedContent(source, descriptor.digest, answer.digest)
         raise AssertionError("unreachable")
@@ -91,7 +91,7 @@ class RegistryClient:
         asked = reference.digest
         if asked is not None and (known := self._cached_content(asked)):
             return known
-        answer = self._ask(
+        answer = self._get(
             reference.source, f"manifests/{asked or reference.tag}", headers={"Accept": _ACCEPT}
         )
         media_type, data = answer.headers.get("content-type", ""), answer.read()
@@ -116,7 +116,7 @@ class RegistryClient:
             if path in seen or len(seen) >= self._limits.tag_pages:
                 raise _endless(source, len(seen), self._limits.tag_pages)
             seen.add(path)
-            answer = self._ask(source, path, limit="tag_page_bytes")
+            answer = self._get(source, path, limit="tag_page_bytes")
             page = _parse_tags(source, answer.read())
             following = _next_page(answer.headers.get("link", ""))
             if following and page <= tags:
@@ -128,7 +128,7 @@ class RegistryClient:
         return tuple(sorted(tags))
 
     def _page_path(self, source: Source, path: str, link: str) -> str:
-        """Return the next page's path below the repository; a page elsewhere is not asked for."""
+        """Return the next page's path below the repository; raise if it is on another host or path."""
         base = self._url(source, "")
         target = follow_url(self._url(source, path), link)
         here = split_url(base)
@@ -137,7 +137,7 @@ class RegistryClient:
             raise RequestRefused(host_of(target), f"the tag list of {source} continues elsewhere")
         return target.geturl().removeprefix(f"{target.scheme}://{target.netloc}").removeprefix(here.path)
 
-    def _ask(
+    def _get(
         self,
         source: Source,
         path: str,
@@ -145,19 +145,19 @@ class RegistryClient:
         headers: Mapping[str, str] | None = None,
         limit: str = "manifest_bytes",
         size: int | None = None,
-    ) -> Answer:
+    ) -> HttpResponse:
         host, _ = api_address(source)
         refusals = 0
         while True:
             sent = self._authenticator.header(source, host)
             authorization = {"Authorization": sent} if sent else {}
-            request = Request(
+            request = HttpRequest(
                 self._url(source, path), {**(headers or {}), **authorization}, limit=limit, size=size
             )
-            answer = self._transport.ask(request)
+            answer = self._transport.send(request)
             if answer.status == 200:
                 return answer
-            # Read at once, since whatever comes next may fail.
+            # Read first, since the steps below may fail.
             message = visible(without_secrets(_error_message(answer.read()), sent))
             refusals += answer.status == 401
             wanted = answer.headers.get("www-authenticate", "")
@@ -175,12 +175,12 @@ class RegistryClient:
             return NotFound(
                 what,
                 why=f"{host} answered with status 404" + (f": {message}" if message else ""),
-                next="check the spelling; some registries also hide what you are not allowed to read",
+                next="check the spelling; some registries also answer 404 without permission to read",
             )
         return RegistryUnreachable(
             f"{host} gave no usable answer for {source}",
             why=f"it answered with status {status}" + (f": {message}" if message else ""),
-            next="try again later, or ask whoever runs the registry",
+            next="try again later, or ask the operators of the registry",
         )
 
     def _url(self, source: Source, path: str) -> str:
@@ -191,22 +191,22 @@ class RegistryClient:
 _KINDS = {"manifests": "version", "blobs": "layer"}
 
 
-class _Once(Generic[Key, Value]):
-    """Answers each question once: the first thread fetches, the others wait for its answer."""
+class _Once(Generic[_Key, _Value]):
+    """Fetches the value of each key once: the first thread fetches, the others wait."""
 
-    def __init__(self, fetch: Callable[[Key], Value]) -> None:
+    def __init__(self, fetch: Callable[[_Key], _Value]) -> None:
         self._fetch = fetch
         self._lock = threading.Lock()
-        self._locks: dict[Key, threading.Lock] = {}
-        self._answers: dict[Key, Value] = {}
+        self._locks: dict[_Key, threading.Lock] = {}
+        self._values: dict[_Key, _Value] = {}
 
-    def get(self, key: Key) -> Value:
+    def get(self, key: _Key) -> _Value:
         with self._lock:
             lock = self._locks.setdefault(key, threading.Lock())
         with lock:
-            if key not in self._answers:
-                self._answers[key] = self._fetch(key)
-            return self._answers[key]
+            if key not in self._values:
+                self._values[key] = self._fetch(key)
+            return self._values[key]
 
 
 def _parse_tags(source: Source, data: bytes) -> set[str]:
@@ -221,7 +221,7 @@ def _parse_tags(source: Source, data: bytes) -> set[str]:
             why="the answer is not a JSON object with a list of tags",
             next="check that the host is a container registry",
         ) from None
-    # What is no tag by the grammar could not be asked for anyway.
+    # A name that is not a valid tag could not be requested.
     return {tag for tag in texts if is_tag(tag)}
 
 
@@ -238,12 +238,12 @@ def _endless(source: Source, pages: int, limit: int) -> RenderError:
     return RegistryUnreachable(
         f"the tag list of {source} does not end",
         why=why,
-        next="ask whoever runs the registry; the most pages read is set by XPLOCK_LIMIT_TAG_PAGES",
+        next="ask the operators of the registry; XPLOCK_LIMIT_TAG_PAGES sets how many pages are read",
     )
 
 
 def _error_message(body: bytes) -> str:
-    """Return what the registry says, in one line."""
+    """Return the error text of a response in one line."""
     try:
         first = json.loads(body)["errors"][0]
         return str(first.get("message") or first.get("code") or "")

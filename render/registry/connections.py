@@ -1,4 +1,4 @@
-"""Open connections: TLS, proxies, and a watchdog for servers that never finish their headers."""
+"""Connections: TLS, proxies, and a watchdog for servers that never finish their headers."""
 
 import os
 import socket
@@ -28,7 +28,7 @@ class AnswerTooSlow(Exception):
 
 
 class Connections:
-    """Connections kept open per host, directly or through the proxy that the environment names."""
+    """Open connections by host, directly or through the proxy of the environment."""
 
     def __init__(self, settings: RegistrySettings, limits: Limits, deadline: Deadline) -> None:
         self._settings = settings
@@ -43,7 +43,7 @@ class Connections:
     def open(
         self, method: str, parts: SplitResult, headers: Mapping[str, str], body: bytes | None
     ) -> Iterator[urllib3.BaseHTTPResponse]:
-        """Send a request and go on as soon as the headers are there; the body is still to be read."""
+        """Send a request and yield the response when its headers are complete; the body is not read yet."""
         manager = self._manager_for(parts)
         seconds = min(self._limits.request_seconds, self._deadline.remaining())
         with self._watchdog.guard(seconds) as guard:
@@ -55,7 +55,7 @@ class Connections:
                     raise AnswerTooSlow from None
                 raise
             with closing(response):
-                # Whoever reads the body looks at the clock between two reads; one read may outlast the run.
+                # The reader of the body checks the deadline between reads; a single read could outlast it.
                 self._watchdog.extend(guard, self._deadline.remaining())
                 yield response
 
@@ -67,7 +67,7 @@ class Connections:
         headers: Mapping[str, str],
         body: bytes | None,
     ) -> urllib3.BaseHTTPResponse:
-        # Zero would mean to urllib3 that there is no hurry at all.
+        # To urllib3, zero would mean no timeout.
         connect = max(min(self._limits.connect_seconds, self._deadline.remaining()), 0.01)
         return manager.urlopen(
             method,
@@ -95,7 +95,7 @@ class Connections:
         options: dict[str, Any] = {
             "num_pools": 64,
             "maxsize": self._limits.parallel_per_host,
-            # Reading the authorities takes longer than many an answer.
+            # Made only if needed: reading the authorities takes longer than many requests.
             "ssl_context": tls_context(self._settings) if secure else None,
         }
         manager = _proxy_manager(proxy, options) if proxy else urllib3.PoolManager(**options)
@@ -104,7 +104,7 @@ class Connections:
 
 
 class _Watchdog:
-    """Cuts connections whose answers take too long: a timeout bounds only each single read."""
+    """Cuts connections whose responses take too long; a socket timeout limits only single reads."""
 
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
@@ -128,7 +128,7 @@ class _Watchdog:
                 guard.close()
 
     def extend(self, guard: "_Guard", seconds: float) -> None:
-        """Give a request more time, if it was not cut: that may look like the end of its headers."""
+        """Give a request more time; raise if it was cut, which can look like the end of its headers."""
         with self._changed:
             guard.end = self._deadline.now() + seconds
             if guard.fired:
@@ -139,7 +139,7 @@ class _Watchdog:
             pass
 
     def _cut_late_ones(self) -> bool:
-        """Wait a moment, then cut what is late; tell whether there is anything left to watch."""
+        """Wait a moment, cut late connections, and return whether any are left to watch."""
         with self._changed:
             self._changed.wait(_WATCH_SECONDS)
             for guard in self._guards:
@@ -159,8 +159,8 @@ class _Guard:
         self._socket: socket.socket | None = None
 
     def watch(self, sock: socket.socket) -> None:
-        # A handle of its own: a TLS handshake takes the socket away from its first owner, and a TLS socket
-        # that is shut down goes on to read what is not decrypted.
+        # A duplicate of the socket: a TLS handshake detaches the original one, and a TLS socket that is shut down
+        # would go on to read without decryption.
         self.close()
         self._socket = socket.socket(fileno=os.dup(sock.fileno()))
 
@@ -183,7 +183,7 @@ _current = _Current()
 
 
 class _Watched(HTTPConnection):
-    """A connection that is watched from its first byte on, when it is new and when it is used again."""
+    """A connection that is watched from its first byte on, also when it is reused."""
 
     def _new_conn(self) -> socket.socket:
         sock = super()._new_conn()
@@ -210,7 +210,7 @@ class _HTTPSPool(HTTPSConnectionPool):
 
 def read_proxies(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the proxy for each scheme that the environment names."""
-    # As everywhere, the lower-case spelling wins.
+    # As in other programs, the lower-case spelling wins.
     names = sorted((name for name in environ if name.lower().endswith("_proxy")), key=str.islower)
     proxies = {name.lower().removesuffix("_proxy"): environ[name] for name in names}
     return {scheme: proxy for scheme, proxy in proxies.items() if proxy}
@@ -233,7 +233,7 @@ def _proxy_manager(proxy: str, options: dict[str, Any]) -> urllib3.PoolManager:
 
 
 def tls_context(settings: RegistrySettings) -> ssl.SSLContext:
-    """Return whom we trust: the system's authorities and the operator's."""
+    """Return a TLS context that trusts the system's certificate authorities and the operator's."""
     context = ssl.create_default_context()
     if settings.ca_bundle is not None:
         try:

@@ -1,4 +1,4 @@
-"""Who we are to a registry: docker and podman configuration files, and the helpers they name."""
+"""Credentials for registries, from docker and podman configuration files and the helpers they name."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ from render.texts import is_encodable
 
 _HUB = "index.docker.io"
 _HUB_HOSTS = DOCKER_HUB | {"registry-1.docker.io"}
-# Docker knows its own registry by the address of an API that is long gone.
+# Docker's configuration still uses the address of the old API for its own registry.
 _HUB_SERVER = "https://index.docker.io/v1/"
 
 _ENVIRONMENT = "DOCKER_AUTH_CONFIG"
@@ -28,7 +28,7 @@ _SCHEME = re.compile(r"https?://", re.IGNORECASE)
 _SUFFIX = re.compile(r"[A-Za-z0-9._-]+")
 _HEADER_TEXT = re.compile(r"[\x21-\x7e]*")
 
-# Short enough for any pipe to take at once, so that writing to a helper never has to wait.
+# Short enough for the buffer of a pipe, so that writing to a helper never blocks.
 _LONGEST_SERVER = 1_000
 _IDENTITY_TOKEN_USER = "<token>"  # noqa: S105 - the helper protocol's mark, not a secret
 
@@ -40,13 +40,13 @@ class InvalidCredentialFile(InvalidInput):
         super().__init__(
             f"{origin} cannot be used as a docker configuration",
             why=why,
-            next="correct it, write it anew with docker login, or set DOCKER_CONFIG to another folder",
+            next="correct it, write it again with docker login, or set DOCKER_CONFIG to another folder",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What to show to one registry; nothing of it ever appears in a text."""
+    """The credentials for one registry; they are never part of a text."""
 
     username: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
@@ -72,7 +72,7 @@ class CredentialStore:
         self._outcomes: dict[object, Any] = {}
 
     def find(self, registry: str, repository: str) -> Credentials | None:
-        """Return the credentials for a repository; those for the longest part of its name win."""
+        """Return the credentials for a repository; the entry with the longest matching name wins."""
         with self._lock:
             configs = self._once("configs", self._read_configs)
             for name in _names(registry, repository):
@@ -83,15 +83,15 @@ class CredentialStore:
         return None
 
     def looked_at(self) -> tuple[str, ...]:
-        """Return the settings, files and helpers that were considered, for an error text."""
+        """Return the variables, files and helpers that were searched, for an error text."""
         with self._lock, suppress(RenderError):
             configs = self._once("configs", self._read_configs)
             helpers = {helper for config in configs for helper in config.programs()}
-            return (*_places_looked_at(self._environ), *sorted(helpers))
-        return tuple(_places_looked_at(self._environ))
+            return (*_describe_paths(self._environ), *sorted(helpers))
+        return tuple(_describe_paths(self._environ))
 
     def _once(self, key: object, call: Callable[[], Any]) -> Any:
-        # A failure is remembered too: a helper that hangs is waited for once, not once per package.
+        # Failures are remembered, too: a helper that hangs costs its time limit once, not once per package.
         if key not in self._outcomes:
             try:
                 self._outcomes[key] = call()
@@ -106,7 +106,7 @@ class CredentialStore:
         configs = []
         if self._environ.get(_ENVIRONMENT):
             configs.append(_parse_config(self._environ[_ENVIRONMENT].encode(errors="replace"), _ENVIRONMENT))
-        path = next((place.path for place in _places(self._environ) if place.is_file()), None)
+        path = next((place.path for place in _config_paths(self._environ) if place.is_file()), None)
         if path is not None:
             configs.append(_read_config(path, self._limits, self._warn))
         return configs
@@ -115,7 +115,7 @@ class CredentialStore:
         suffix = config.helper(name)
         if not suffix:
             return None
-        # Starting programs is for those who have a helper.
+        # Imported late: most configurations have no helper.
         from render.registry.credential_helpers import Helper
 
         helper = Helper(f"docker-credential-{suffix}", config.origin, self._environ, self._limits)
@@ -128,8 +128,8 @@ class CredentialStore:
         return None
 
 
-class _Place(NamedTuple):
-    """Where a configuration file may be, and which variable says so."""
+class _ConfigPath(NamedTuple):
+    """A possible path of a configuration file, and the variable it comes from."""
 
     variable: str
     path: Path | None
@@ -141,9 +141,9 @@ class _Place(NamedTuple):
             return False
 
 
-def _places(environ: Mapping[str, str]) -> list[_Place]:
-    # Whoever sets DOCKER_CONFIG does not want the file in the home folder to be used. An empty variable
-    # counts as unset: it would otherwise name the current folder, which is somebody's repository.
+def _config_paths(environ: Mapping[str, str]) -> list[_ConfigPath]:
+    # DOCKER_CONFIG replaces the file in the home folder. An empty variable counts as unset: it would otherwise name
+    # the current folder, which may be a foreign repository.
     docker = ("DOCKER_CONFIG", "config.json")
     podman = ("XDG_CONFIG_HOME", "containers/auth.json")
     below = [
@@ -152,12 +152,14 @@ def _places(environ: Mapping[str, str]) -> list[_Place]:
         ("XDG_RUNTIME_DIR", "containers/auth.json"),
         podman if environ.get("XDG_CONFIG_HOME") else ("HOME", ".config/containers/auth.json"),
     ]
-    return [_Place(name, Path(environ[name], rest) if environ.get(name) else None) for name, rest in below]
+    return [
+        _ConfigPath(name, Path(environ[name], rest) if environ.get(name) else None) for name, rest in below
+    ]
 
 
-def _places_looked_at(environ: Mapping[str, str]) -> list[str]:
+def _describe_paths(environ: Mapping[str, str]) -> list[str]:
     texts = [_ENVIRONMENT] if environ.get(_ENVIRONMENT) else []
-    for place in _places(environ):
+    for place in _config_paths(environ):
         if place.path is None:
             texts.append(f"{place.variable} (not set)")
         elif place.is_file():
@@ -180,7 +182,7 @@ def _name(key: str) -> str:
     host = host.rpartition("@")[2].lower().removesuffix(":443")
     host = _HUB if host in _HUB_HOSTS else host
     path = path.strip("/")
-    # Versions of the registry API, which docker login used to write down with the host.
+    # Versions of the registry API, which older versions of docker login wrote after the host.
     return host if path in ("", "v1", "v2") else f"{host}/{path}"
 
 
@@ -192,7 +194,7 @@ def _names(registry: str, repository: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Config:
-    """What one configuration says; names are canonical, the keys are as written."""
+    """One configuration; names are canonical, keys are as written."""
 
     origin: str
     entries: Mapping[str, Mapping[str, Credentials]] = field(repr=False)
@@ -202,11 +204,11 @@ class _Config:
     def helper(self, name: str) -> str:
         if name in self.helpers:
             return self.helpers[name]
-        # The store is for everything, yet asking it for every repository would start as many processes.
+        # The store applies to every name, but asking it for every repository would start too many processes.
         return self.store if name in self.entries or "/" not in name else ""
 
     def servers(self, name: str) -> list[str]:
-        """Return the spellings under which a helper may know a name, the usual one first."""
+        """Return the spellings of a name that a helper may know, the usual one first."""
         usual = _HUB_SERVER if name == _HUB else name
         return list(dict.fromkeys([usual, *self.entries.get(name, ())]))
 
@@ -227,7 +229,7 @@ class _Config:
 
 def _read_config(path: Path, limits: Limits, warn: Callable[[str], None]) -> _Config:
     try:
-        # Nobody waits for a named pipe that stands in a file's place.
+        # O_NONBLOCK: a named pipe instead of a file must not block.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             mode = os.fstat(file.fileno()).st_mode
             data = file.read(limits.manifest_bytes + 1) if stat.S_ISREG(mode) else None
@@ -239,7 +241,7 @@ def _read_config(path: Path, limits: Limits, warn: Callable[[str], None]) -> _Co
         raise LimitExceeded(f"{path} is too large", "manifest_bytes", limits)
     config = _parse_config(data, str(path))
     if mode & stat.S_IROTH and config.has_secrets():
-        warn(f"{path} holds credentials and everybody can read it; run chmod o-r on it")
+        warn(f"{path} contains credentials and is readable by every user; run chmod o-r on it")
     return config
 
 
@@ -262,7 +264,7 @@ def _parse_config(data: bytes, origin: str) -> _Config:
 
 
 def _parse_json(data: bytes, origin: str) -> Any:
-    # Docker takes an empty file for one that says nothing.
+    # Docker accepts an empty file.
     if not data.strip():
         return {}
     try:
@@ -271,7 +273,7 @@ def _parse_json(data: bytes, origin: str) -> Any:
         place = f"line {error.lineno}, column {error.colno}"
     except (ValueError, RecursionError):
         place = "its text"
-    # Raised out here, where no exception holds on to the text.
+    # Raised outside of the handlers, so that no exception keeps the text.
     raise InvalidCredentialFile(origin, f"it is not JSON: see {place}")
 
 
@@ -284,7 +286,7 @@ def _parse_entry(entry: Any, place: str, problems: list[str]) -> Credentials:
     if auth:
         user, password = _decode_auth(auth, f"{place}.auth", problems)
     if not _HEADER_TEXT.fullmatch(registry):
-        problems.append(f"{place}.registrytoken: it has characters that no token has")
+        problems.append(f"{place}.registrytoken: it has invalid characters")
     return Credentials(user, password, identity, registry)
 
 

@@ -1,4 +1,4 @@
-"""OCI image layouts: folders that answer like a registry, and that packages are built into."""
+"""OCI image layouts: folders that are read like a registry, and that packages are built into."""
 
 import fcntl
 import hashlib
@@ -32,19 +32,19 @@ _SHOWN = 5
 
 
 class TamperedLayout(UnusableContent):
-    """A blob in a layout that is not what its name says."""
+    """A blob in a layout whose bytes do not match its name."""
 
     def __init__(self, folder: Path, digest: Digest, found: int, size: int | None) -> None:
         said = "" if size is None else f" of {size:,} bytes"
         super().__init__(
-            f"{folder} holds other bytes than {digest}",
-            why=f"the file of that name has {found:,} bytes, and its content does not fit{said}",
+            f"the blob {digest} in {folder} has other bytes",
+            why=f"the file of that name has {found:,} bytes, and its content does not match{said}",
             next="build or copy the layout again",
         )
 
 
 class InvalidLayout(InvalidInput):
-    """A folder that is no OCI image layout."""
+    """A folder that is not an OCI image layout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,14 @@ class Layout:
     folder: Path
     limits: Limits
     source: Source | None = None
-    # What the index said when it was read last, so that a large one is not parsed for every question.
+    # The parsed index by the file's state, so that a large index is parsed once.
     _read: dict[tuple[int, int, int], list[tuple[Reference | None, Descriptor]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     @classmethod
     def for_prefix(cls, folder: Path, limits: Limits, prefix: str) -> "Layout":
-        """Return a layout that stands in for a prefix; bare tags are those of the prefix itself."""
+        """Return a layout that stands in for a prefix; images named by bare tags belong to the prefix itself."""
         try:
             return cls(folder, limits, parse_source(prefix))
         except RenderError:
@@ -76,7 +76,7 @@ class Layout:
         return tuple(tags)
 
     def content(self, reference: Reference) -> Content:
-        """Return the manifest or index that a reference names; of tag and digest the digest counts."""
+        """Return the manifest or index of a reference; with tag and digest, the digest decides."""
         if reference.digest is not None:
             data = self._read_blob(reference.digest, "manifest_bytes")
             return Content(data, "", reference.digest)
@@ -112,14 +112,14 @@ class Layout:
         """Put a blob into the layout."""
         digest = digest_of(data)
         path = self._path(digest)
-        # What a broken disk or copy left under that name is replaced.
+        # A damaged file of that name is replaced.
         if not path.is_file() or path.read_bytes() != data:
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, data)
         return digest
 
     def add_image(self, data: bytes, media_type: str, reference: Reference | None) -> Descriptor:
-        """Put a manifest or index into the layout under a name, which no other image keeps."""
+        """Put a manifest or index into the layout under a name, which is taken away from other images."""
         annotations = {_NAME: str(reference)} if reference else {}
         entry = Descriptor(media_type, self.add_blob(data), len(data), annotations)
         with self._locked():
@@ -211,13 +211,13 @@ class Layout:
     def _missing(self, what: str) -> NotFound:
         return NotFound(
             f"{self.folder} has no {what}",
-            why="it holds "
+            why="it contains "
             + (", ".join(sorted(str(r) for r, _ in self.images() if r)[:_SHOWN]) or "nothing"),
             next="check the spelling, or add the package to the layout",
         )
 
 
 def _replaces(entry: Descriptor, old: Descriptor) -> bool:
-    """Tell whether an older entry has to go: the one of the same name, or the same image without any."""
+    """Return whether a new entry replaces an old one: by its name, or as the same image without a name."""
     name = entry.annotations.get(_NAME)
     return old.annotations.get(_NAME) == name and (name is not None or old.digest == entry.digest)

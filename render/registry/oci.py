@@ -1,4 +1,4 @@
-"""Manifest and index documents: read with suspicion, written byte-stable."""
+"""OCI manifests and indexes: parsed strictly, and written byte-stable."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ IMAGE_TYPES = frozenset({OCI_MANIFEST, DOCKER_MANIFEST})
 INDEX_TYPES = frozenset({OCI_INDEX, DOCKER_INDEX})
 _SCHEMA_1 = "application/vnd.docker.distribution.manifest.v1"
 
-# Go reads these names in any spelling, Python in one: a document that uses another spelling is two documents.
+# Go ignores the case of these keys and Python does not, so a document with another spelling could mean two things.
 _KNOWN_KEYS = {
     name.casefold(): name
     for name in (
@@ -31,10 +31,10 @@ _KNOWN_KEYS = {
 
 
 class InvalidManifest(UnusableContent):
-    """A manifest or index that cannot be trusted to mean one thing."""
+    """A manifest or index that is malformed or ambiguous."""
 
     def __init__(
-        self, why: str, *, next: str = "ask whoever runs the registry, or push the package again"
+        self, why: str, *, next: str = "ask the operators of the registry, or push the package again"
     ) -> None:
         super().__init__("a manifest of the package cannot be used", why=why, next=next)
 
@@ -44,19 +44,19 @@ class NotFound(RenderError):
 
 
 class TamperedContent(UnusableContent):
-    """Bytes that are not the ones their digest names."""
+    """Bytes that do not match their digest."""
 
     def __init__(self, source: Source, asked: Digest, got: Digest) -> None:
         super().__init__(
-            f"{source} serves other bytes than the ones that were asked for",
-            why=[f"asked for {asked}", f"received {got}"],
-            next="do not use this package; tell whoever runs the registry, the mirror or the proxy in between",
+            f"{source} serves other bytes than were requested",
+            why=[f"requested {asked}", f"received {got}"],
+            next="do not use this package; tell the operators of the registry, the mirror or the proxy in between",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """What an image of an index is built for."""
+    """The platform of an image in an index."""
 
     os: str
     architecture: str
@@ -68,7 +68,7 @@ class Platform:
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """A pointer to content: what kind, which bytes, how many."""
+    """A pointer to content: its type, digest and size."""
 
     media_type: str
     digest: Digest
@@ -111,16 +111,16 @@ def digest_of(data: bytes) -> Digest:
 
 
 def parse_content(content: Content, limits: Limits) -> Manifest | Index:
-    """Parse a manifest or an index; a document that could be read as both is refused."""
+    """Parse a manifest or an index; raise for a document that could be read as both."""
     document = _parse_json(content.data)
-    media_type = _settle_media_type(document, content.media_type)
+    media_type = _find_media_type(document, content.media_type)
     if media_type in INDEX_TYPES:
         return _parse_index(document, media_type, limits)
     return _parse_manifest(document, media_type, limits)
 
 
 def format_manifest(manifest: Manifest) -> bytes:
-    """Write a manifest; the same manifest gives the same bytes."""
+    """Return the bytes of a manifest; equal manifests give equal bytes."""
     return _format_json(
         {
             "schemaVersion": 2,
@@ -133,7 +133,7 @@ def format_manifest(manifest: Manifest) -> bytes:
 
 
 def format_index(index: Index) -> bytes:
-    """Write an index; the same index gives the same bytes."""
+    """Return the bytes of an index; equal indexes give equal bytes."""
     return _format_json(
         {
             "schemaVersion": 2,
@@ -158,33 +158,33 @@ def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     keys = [key for key, _ in pairs]
     if len(set(keys)) < len(keys):
         raise InvalidManifest("it has a key twice in one object")
-    # Go folds more than case: the long s is an s to it.
+    # Go folds more than ASCII case: the long s equals s.
     odd = [key for key in keys if _KNOWN_KEYS.get(key.casefold(), key) != key]
     if odd:
         raise InvalidManifest(f"it spells the key {_KNOWN_KEYS[odd[0].casefold()]!r} as {odd[0]!r}")
     return dict(pairs)
 
 
-def _settle_media_type(document: dict[str, Any], served_as: str) -> str:
+def _find_media_type(document: dict[str, Any], served_as: str) -> str:
     served_as = served_as.partition(";")[0].strip().lower()
     own = document.get("mediaType", "")
     if not isinstance(own, str):
         raise InvalidManifest("its mediaType is not text")
     if served_as.startswith(_SCHEMA_1) or own.startswith(_SCHEMA_1) or document.get("schemaVersion") == 1:
         raise InvalidManifest(
-            "it has the old schema 1, which no current runtime reads",
+            "it has the old schema 1, which current runtimes do not read",
             next="rebuild the package with a current tool and push it again",
         )
     if own and served_as in IMAGE_TYPES | INDEX_TYPES and own != served_as:
-        raise InvalidManifest(f"it calls itself {own}, and was served as {served_as}")
+        raise InvalidManifest(f"its mediaType is {own}, but it was served as {served_as}")
     media_type = own or served_as
     looks_like_index = "manifests" in document
     if looks_like_index == ("layers" in document or "config" in document):
-        raise InvalidManifest("it has to have either manifests or config and layers, and not both")
+        raise InvalidManifest("it must have either manifests, or config and layers, and not both")
     if media_type not in IMAGE_TYPES | INDEX_TYPES:
         return OCI_INDEX if looks_like_index else OCI_MANIFEST
     if looks_like_index != (media_type in INDEX_TYPES):
-        raise InvalidManifest(f"its content does not fit its type, {media_type}")
+        raise InvalidManifest(f"its content does not match its type, {media_type}")
     return media_type
 
 
@@ -210,9 +210,9 @@ def _parse_descriptor(entry: Any) -> Descriptor:
         raise InvalidManifest("a descriptor in it is not an object")
     digest, size, media_type = entry.get("digest"), entry.get("size"), entry.get("mediaType", "")
     if not isinstance(digest, str) or not is_digest(digest):
-        raise InvalidManifest(f"a descriptor in it has no sha256 digest, but {digest!r}")
+        raise InvalidManifest(f"a descriptor in it has {digest!r} instead of a sha256 digest")
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-        raise InvalidManifest(f"the descriptor of {digest} has no size, but {size!r}")
+        raise InvalidManifest(f"the descriptor of {digest} has {size!r} instead of a size")
     if not isinstance(media_type, str):
         raise InvalidManifest(f"the descriptor of {digest} has a mediaType that is not text")
     return Descriptor(

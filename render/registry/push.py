@@ -1,4 +1,4 @@
-"""The other direction: oras uploads blobs, our own rules decide what is sent where."""
+"""Pushing: oras uploads blobs and manifests, with its requests replaced by ours. The one door to oras."""
 
 import tempfile
 from collections.abc import Mapping
@@ -29,11 +29,11 @@ _SHOWN_BYTES = 2_000
 
 
 class PushFailed(RenderError):
-    """A registry that did not take what was pushed."""
+    """A registry that rejected a push."""
 
 
 class Pusher:
-    """Pushes into one repository; every repository gets its own client, since oras keeps one token per client."""
+    """Pushes to one repository. Every repository has its own client, since oras keeps one token per client."""
 
     def __init__(
         self, source: Source, transport: Transport, settings: RegistrySettings, authenticator: Authenticator
@@ -41,14 +41,14 @@ class Pusher:
         host, repository = api_address(source)
         self._client = _Client(source, transport, settings, authenticator)
         self._base = f"{transport.scheme(host)}://{host}/v2/{repository}"
-        # Given a name without a dot, oras would take Docker Hub for its registry.
+        # For a registry name without a dot, oras would use Docker Hub.
         self._container = oras.container.Container(repository)
         self._container.registry, self._container.namespace = host, ""
         self._container.repository = repository
         self._there: set[Digest] = set()
 
     def push_blob(self, descriptor: Descriptor, file: IO[bytes]) -> None:
-        """Upload a blob, unless the registry has it; it is asked once."""
+        """Upload a blob unless the registry has it, which is asked once."""
         if descriptor.digest in self._there:
             return
         # oras takes blobs by path.
@@ -62,7 +62,7 @@ class Pusher:
         self._there.add(descriptor.digest)
 
     def push_content(self, content: Content, tag: str | None = None) -> None:
-        """Upload a manifest or index, exactly these bytes, under a tag or under its digest."""
+        """Upload exactly these bytes of a manifest or index, under a tag or its digest."""
         response = self._client.do_request(
             f"{self._base}/manifests/{tag or content.digest}",
             "PUT",
@@ -73,9 +73,9 @@ class Pusher:
         stored = response.headers.get("Docker-Content-Digest", content.digest)
         if stored != content.digest:
             raise PushFailed(
-                f"{host_of(split_url(self._base))} changed what was pushed",
+                f"{host_of(split_url(self._base))} changed the pushed manifest",
                 why=[f"pushed {content.digest}", f"stored {stored}"],
-                next="ask whoever runs the registry; a package has to arrive byte for byte",
+                next="ask the operators of the registry; a package must be stored byte for byte",
             )
 
     def _check(self, response: requests.Response, what: str) -> None:
@@ -84,7 +84,7 @@ class Pusher:
 
 
 class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
-    """oras, with its requests replaced: bounded in time, never redirected, credentials only to their host."""
+    """The client of oras with other requests: with time limits, without redirects, with credentials for one host."""
 
     def __init__(
         self, source: Source, transport: Transport, settings: RegistrySettings, authenticator: Authenticator
@@ -93,7 +93,7 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
         super().__init__(hostname=host, insecure=transport.scheme(host) == "http")
         self._source, self._host = source, host
         self._transport, self._settings, self._authenticator = transport, settings, authenticator
-        # Otherwise .netrc would replace the header that we send.
+        # Otherwise .netrc would replace our Authorization header.
         self.session.trust_env = False
         self._proxies = read_proxies(settings.environ)
         self.session.mount("https://", _TrustingAdapter(settings))
@@ -107,7 +107,7 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
         json: Any = None,  # noqa: ARG002 - part of the signature; our manifests are bytes
         stream: bool = False,  # noqa: ARG002 - likewise
     ) -> requests.Response:
-        """Send one request of an upload, with as many tries as make sense."""
+        """Send one request of an upload, with retries."""
         refused = False
         for attempt in range(_TRIES):
             sent = self._authorization(url)
@@ -119,7 +119,7 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
                 continue
             wanted = response.headers.get("WWW-Authenticate", "")
             known = sent.get("Authorization")
-            # What another host wants to know is none of its business.
+            # A challenge of another host is never answered.
             if response.status_code != 401 or refused or host_of(split_url(url)) != self._host:
                 return response
             refused = known is not None
@@ -128,13 +128,13 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
         raise PushFailed(f"{self._host} keeps failing", why=_problem(response), next="try again later")
 
     def put_upload(self, blob: str, container: Any, layer: Any) -> requests.Response:
-        """Upload a blob; oras tells in its own way where the registry did not say where to."""
+        """Upload a blob; translate the error that oras raises if the registry sends no upload location."""
         try:
             response: requests.Response = super().put_upload(blob, container, layer)
         except ValueError:
             raise PushFailed(
-                f"{self._host} did not say where to upload {layer['digest']}",
-                why="its answer has no Location",
+                f"{self._host} sent no location to upload {layer['digest']}",
+                why="its response has no Location header",
                 next="check the name, and that the host is a container registry",
             ) from None
         return response
@@ -143,7 +143,7 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
         if r.status_code not in (201, 202):
             raise _refusal(self._host, f"an upload to {container.api_prefix}", r)
         location = r.headers.get("Location", "")
-        # Distribution spec, "Pushing blobs": it may be relative.
+        # Distribution spec, "Pushing blobs": the location may be relative.
         return follow_url(r.url, location).geturl() if location else ""
 
     def _authorization(self, url: str) -> dict[str, str]:
@@ -155,7 +155,7 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
         return {"Authorization": header} if header else {}
 
     def _check_target(self, parts: SplitResult) -> None:
-        """Refuse where a registry sends an upload to, by the rules that the read path has for redirects."""
+        """Raise for an upload location that breaks the rules for redirects on the read path."""
         target, allowed = host_of(parts), self._settings.allowed
         if allowed is not None and target not in allowed:
             raise RequestRefused(
@@ -164,11 +164,9 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
                 next=f"add {target} to XPLOCK_ALLOWED_REGISTRIES, or push to an allowed host",
             )
         if parts.scheme != self.prefix:
-            raise RequestRefused(target, f"{self._host} wants the upload to go there, over {parts.scheme}")
+            raise RequestRefused(target, f"{self._host} redirects the upload to it over {parts.scheme}")
         if is_private(parts) and not is_private(split_url(f"{self.prefix}://{self._host}")):
-            raise RequestRefused(
-                target, f"{self._host} wants the upload to go to an address inside a network"
-            )
+            raise RequestRefused(target, f"{self._host} redirects the upload to an address inside a network")
 
     def _send(
         self, method: str, url: str, data: Any, headers: Mapping[str, str], *, last: bool
@@ -187,7 +185,7 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
                 proxies=self._proxies_for(url),
                 stream=True,
             ) as response:
-                # Only ever an error's text; of an endless one the beginning.
+                # The body is only used for errors; the beginning of an endless one is enough.
                 response._content = response.raw.read(limits.error_bytes)
             self._transport.trace(f"{method} {redact(url)}: {response.status_code}")
             return response
@@ -206,7 +204,7 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
 
 
 class _TrustingAdapter(HTTPAdapter):
-    """Trusts the authorities that the read path trusts."""
+    """Trusts the same certificate authorities as the read path."""
 
     def __init__(self, settings: RegistrySettings) -> None:
         self._context = tls_context(settings)
@@ -219,12 +217,12 @@ class _TrustingAdapter(HTTPAdapter):
         return super().proxy_manager_for(*args, ssl_context=self._context, **kwargs)
 
     def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
-        """Add nothing to our context, where requests would add the authorities it brings along."""
+        """Leave our context as it is; requests would add its own authorities."""
 
 
 def _refusal(host: str, what: str, response: requests.Response) -> PushFailed:
     return PushFailed(
-        f"{host} did not take {what}",
+        f"{host} rejected {what}",
         why=f"it answered with status {response.status_code}: {_message(response)}",
         next="check the name and that your credentials may push there",
     )

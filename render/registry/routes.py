@@ -1,4 +1,4 @@
-"""Which sources are answered from a folder, and which by their registry."""
+"""Routes: layouts that stand in for registries, and rewrites of sources, in front of the registry client."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from render.rewrites import InvalidRewrite, Rewrites
 
 
 class Images(Protocol):
-    """What a registry, a layout and a package file all answer."""
+    """The questions that registries, layouts and package files all answer."""
 
     def tags(self, source: Source) -> Sequence[str]: ...
     def content(self, reference: Reference) -> Content: ...
@@ -21,19 +21,19 @@ class Images(Protocol):
 
 
 class Offline(RenderError):
-    """A source that no folder answers for, while registries are not to be asked."""
+    """A source without a layout, while registries must not be asked."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(
-            f"{source} is not at hand",
-            why="no layout answers for it, and registries are not asked",
-            next="name a layout that holds it, or allow the network",
+            f"{source} is not available offline",
+            why="no layout has it, and registries are not asked",
+            next="add a layout that contains it, or allow the network",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """Sends each question to the layout with the longest fitting prefix, else to the registry."""
+    """Asks the layout with the longest matching prefix, or the registry if none matches."""
 
     layouts: Sequence[tuple[str, Images]]
     registries: Images | None
@@ -64,12 +64,12 @@ _DIGEST = re.compile(rb"sha256:[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """Answers for each source from the place that the longest fitting prefix gives it."""
+    """Asks for each source at the location that its longest matching rewrite gives."""
 
     images: Images
     rewrites: Rewrites
-    # Where bytes were found or announced. A prefix with a tag fits a reference and not its source, nor its
-    # digest, and still all of an image is in one place.
+    # The location of every digest seen so far. A rewrite prefix with a tag matches a reference, but neither its
+    # source nor its digest, and all parts of an image are in one repository.
     _found: dict[tuple[Source, Digest], Source] = field(default_factory=dict, init=False, repr=False)
 
     def tags(self, source: Source) -> Sequence[str]:
@@ -85,7 +85,7 @@ class Rewritten:
         return content
 
     def blob(self, source: Source, descriptor: Descriptor) -> IO[bytes]:
-        """Return a blob of a source, from where its manifest was."""
+        """Return a blob of a source, from the location of its manifest."""
         place = self._found.get((source, descriptor.digest)) or self._source(source)
         return self.images.blob(place, descriptor)
 

@@ -1,4 +1,4 @@
-"""Challenge → Authorization header: basic, bearer tokens and anonymous ones, each bound to its registry."""
+"""Challenge → Authorization header: Basic, Bearer and anonymous tokens, each for one registry only."""
 
 import base64
 import json
@@ -13,29 +13,29 @@ from render.references import Source
 from render.registry.access import RegistrySettings
 from render.registry.addresses import RequestRefused, api_address, host_of, is_private, split_url
 from render.registry.credentials import Credentials, CredentialStore
-from render.registry.transport import Request, Transport
+from render.registry.transport import HttpRequest, Transport
 
-# RFC 9110, 11.6.1: schemes and their parameters in one list. Nothing here looks at a character twice for
-# long, since the list comes from outside and may be megabytes.
+# RFC 9110, 11.6.1: schemes and their parameters in one list. The pattern never backtracks, since the list comes from
+# outside and may have megabytes.
 _CHALLENGE_PART = re.compile(
     r'(?P<name>[a-z0-9_-]++)\s*+=\s*+(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|(?P<bare>[^\s,"]*+))|(?P<scheme>[a-z0-9_-]++)',
     re.IGNORECASE,
 )
 _QUOTED_PAIR = re.compile(r"\\(.)")
 _TOKEN = re.compile(r"[\x21-\x7e]+")
-# Distribution spec, "Token authentication": a token without a lifetime lives for a minute.
+# Distribution spec, "Token authentication": a token without a lifetime is valid for a minute.
 _DEFAULT_LIFETIME = 60
 _SPARE_SECONDS = 5
 _LONGEST_LIFETIME = 3_600
 
 
 class AccessDenied(RenderError):
-    """A registry that does not let us in."""
+    """A registry that denies access."""
 
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """What a registry wants to see before it answers."""
+    """The authentication that a registry requires."""
 
     scheme: str
     realm: str = ""
@@ -49,7 +49,7 @@ class _Header:
 
 
 class Authenticator:
-    """Knows what to send to which registry; what belongs to one is never sent to another."""
+    """Makes Authorization headers; credentials of one registry are never sent to another."""
 
     def __init__(
         self,
@@ -68,11 +68,11 @@ class Authenticator:
         self._locks: dict[Source, threading.Lock] = {}
 
     def header(self, source: Source, host: str) -> str | None:
-        """Return what to send for a repository, once its registry has told what it wants."""
+        """Return the Authorization header for a repository, or None before its registry sent a challenge."""
         challenge = self._challenges.get(host)
         if challenge is None:
             return None
-        # One thread asks for a token, the others wait for that one.
+        # One thread fetches the token, the others wait for it.
         with self._locks.setdefault(source, threading.Lock()):
             known = self._headers.get(source)
             if known is None or known.valid_until <= self._transport.deadline.now():
@@ -80,14 +80,14 @@ class Authenticator:
             return known.text or None
 
     def take_challenge(self, source: Source, host: str, wanted: str, sent: str | None) -> bool:
-        """Learn from the WWW-Authenticate header of a refusal; tell whether asking again can help."""
+        """Record the WWW-Authenticate header of a 401; return whether a second request can succeed."""
         challenge = parse_challenge(wanted)
         if challenge is None:
             return False
         self._challenges[host] = challenge
         known = self._headers.get(source)
         if known is not None and known.text == (sent or ""):
-            # It was refused: an expired token is worth another one, a password is not.
+            # The header was rejected: an expired token can be renewed, a password cannot.
             del self._headers[source]
             return challenge.scheme == "bearer" and sent is not None
         return (
@@ -96,11 +96,11 @@ class Authenticator:
         )
 
     def denied(self, source: Source, host: str, status: int, message: str) -> AccessDenied:
-        """Return the error for a registry that keeps saying no."""
+        """Return the error for a registry that denies access."""
         found = self._credentials.find(source.registry, source.repository) is not None
         looked = "; ".join(self._credentials.looked_at())
         return AccessDenied(
-            f"{host} does not let us {'write to' if 'push' in self._actions else 'read'} {source}",
+            f"{host} denies access to {'write' if 'push' in self._actions else 'read'} {source}",
             why=[
                 f"it answered with status {status}" + (f": {message}" if message else ""),
                 "the credentials found for it were sent" if found else f"no credentials for it in: {looked}",
@@ -124,7 +124,7 @@ class Authenticator:
             credentials = None
         scope = f"repository:{api_address(source)[1]}:{self._actions}"
         request = _token_request(realm, {"service": challenge.service, "scope": scope}, credentials)
-        answer = self._transport.ask(request)
+        answer = self._transport.send(request)
         data = answer.read()
         if answer.status != 200:
             message = f"its token server {host_of(realm)} answered with status {answer.status}"
@@ -134,7 +134,7 @@ class Authenticator:
     def _may_see_credentials(self, host: str, realm: SplitResult) -> bool:
         scheme = self._transport.scheme(host)
         if realm.scheme == "http" and scheme == "https":
-            raise RequestRefused(host_of(realm), f"{host} names it as its token server, without TLS")
+            raise RequestRefused(host_of(realm), f"{host} names it as its token server without TLS")
         same = (realm.scheme, host_of(realm)) == (scheme, host)
         if same or host_of(realm) in self._settings.trusted_realms.get(host, frozenset()):
             return True
@@ -142,7 +142,7 @@ class Authenticator:
             raise RequestRefused(
                 host_of(realm),
                 f"{host} names it as its token server, which is an address inside a network",
-                next=f"if it is meant, set XPLOCK_TRUSTED_REALMS={host}={host_of(realm)}",
+                next=f"if you trust it, set XPLOCK_TRUSTED_REALMS={host}={host_of(realm)}",
             )
         return False
 
@@ -153,14 +153,14 @@ class Authenticator:
             lifetime = body.get("expires_in") or _DEFAULT_LIFETIME
             if not isinstance(token, str) or not isinstance(lifetime, int | float):
                 raise ValueError
-            # It goes into a header, where only these characters are safe.
+            # Only these characters are safe in a header.
             if not _TOKEN.fullmatch(token):
                 raise ValueError
         except (ValueError, AttributeError, RecursionError):
             raise AccessDenied(
                 f"the token server {realm} sent no token",
-                why="its answer is not a JSON object with a token in it",
-                next="ask whoever runs the registry",
+                why="its response is not a JSON object with a token",
+                next="ask the operators of the registry",
             ) from None
         seconds = min(max(lifetime - _SPARE_SECONDS, _SPARE_SECONDS), _LONGEST_LIFETIME)
         return _Header(f"Bearer {token}", self._transport.deadline.now() + seconds)
@@ -182,7 +182,7 @@ def parse_challenge(header: str) -> Challenge | None:
 
 
 def without_secrets(text: str, sent: str | None) -> str:
-    """Return what a registry says without what it was told: some repeat the header they refuse."""
+    """Return a registry's error text without our credentials: some registries repeat the rejected header."""
     scheme, _, value = (sent or "").partition(" ")
     secrets = [value]
     if scheme == "Basic":
@@ -193,7 +193,9 @@ def without_secrets(text: str, sent: str | None) -> str:
     return text
 
 
-def _token_request(realm: SplitResult, fields: Mapping[str, str], credentials: Credentials | None) -> Request:
+def _token_request(
+    realm: SplitResult, fields: Mapping[str, str], credentials: Credentials | None
+) -> HttpRequest:
     given = {name: text for name, text in fields.items() if text}
     if credentials and credentials.identity_token:
         form = {
@@ -203,9 +205,9 @@ def _token_request(realm: SplitResult, fields: Mapping[str, str], credentials: C
             "refresh_token": credentials.identity_token,
         }
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        return Request(
+        return HttpRequest(
             realm.geturl(), headers, method="POST", body=urlencode(form).encode(), limit="token_bytes"
         )
     headers = {"Authorization": credentials.basic} if credentials and credentials.username else {}
     query = "&".join(part for part in (realm.query, urlencode(given)) if part)
-    return Request(realm._replace(query=query, fragment="").geturl(), headers, limit="token_bytes")
+    return HttpRequest(realm._replace(query=query, fragment="").geturl(), headers, limit="token_bytes")

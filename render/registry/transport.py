@@ -1,4 +1,4 @@
-"""HTTP as a registry client needs it: bounded in bytes, time, hops and tries, and silent about who we are."""
+"""HTTP for registries, with limits on bytes, time, redirects and attempts, and credentials for one host only."""
 
 import hashlib
 import random
@@ -32,7 +32,7 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.25, 2.0
 
 
 class RegistryUnreachable(RenderError):
-    """A host that did not answer, or not in a way that can be used."""
+    """A host that gave no usable response."""
 
 
 class SizeMismatch(UnusableContent):
@@ -42,12 +42,12 @@ class SizeMismatch(UnusableContent):
         super().__init__(
             what,
             why=f"its descriptor says {said:,} bytes, the registry sent {sent}",
-            next="do not use this package; tell whoever runs the registry",
+            next="do not use this package; tell the operators of the registry",
         )
 
 
 class _Transient(Exception):
-    """Trouble that another try may not have."""
+    """A failure that may not occur in another attempt."""
 
     def __init__(self, problem: str, *, answered: bool, retry_after: float = 0.0) -> None:
         super().__init__(problem)
@@ -57,21 +57,21 @@ class _Transient(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """One question to one host."""
+class HttpRequest:
+    """A request to one host."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     method: str = "GET"
     body: bytes | None = field(default=None, repr=False)
-    # The name of the limit on the answer's size, and the size itself where a descriptor tells it.
+    # The name of the limit on the response's size, and the exact size if a descriptor has it.
     limit: str = "manifest_bytes"
     size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What came back; the body was read to its end, and the digest is of what was read."""
+class HttpResponse:
+    """A response whose body was read to its end; the digest is that of the body."""
 
     status: int
     headers: Mapping[str, str]
@@ -79,13 +79,13 @@ class Answer:
     digest: Digest
 
     def read(self) -> bytes:
-        """Return the whole body and let go of it."""
+        """Return the whole body and close it."""
         with self.body:
             return self.body.read()
 
 
 class Transport:
-    """Asks hosts; safe to use from many threads, which share its connections and its limits."""
+    """Sends requests; safe for many threads, which share its connections and limits."""
 
     def __init__(
         self,
@@ -99,15 +99,15 @@ class Transport:
         self.trace = trace
         self._settings = settings
         self._connections = Connections(settings, limits, deadline)
-        self._turns = threading.BoundedSemaphore(limits.parallel)
+        self._slots = threading.BoundedSemaphore(limits.parallel)
         self._hosts: dict[str, _Host] = {}
 
     def scheme(self, host: str) -> str:
-        """Return how a host is spoken to: without TLS only where the operator said so."""
+        """Return the scheme for a host: http only if the operator listed it."""
         return "http" if host in self._settings.plain_http else "https"
 
-    def ask(self, request: Request) -> Answer:
-        """Send a request until it is answered, or until trying again makes no sense."""
+    def send(self, request: HttpRequest) -> HttpResponse:
+        """Send a request, with retries, and return the response."""
         name = host_of(split_url(request.url))
         host = self._host(name)
         tries = 0
@@ -132,12 +132,12 @@ class Transport:
                 next="try again later, or check the name, the network and the proxy settings",
             )
         backoff = min(_FIRST_WAIT * 2 ** (tries - 1), _LONGEST_WAIT)
-        # Spread, so that many clients do not come back in one wave.
+        # Random, so that many clients do not come back at once.
         spread = random.uniform(0, backoff)  # noqa: S311 - nothing secret depends on it
         wait = max(spread, min(trouble.retry_after, self.limits.retry_after_seconds))
         self.deadline.wait(wait, f"{name}: {trouble.problem}")
 
-    def _follow(self, request: Request) -> Answer:
+    def _follow(self, request: HttpRequest) -> HttpResponse:
         first = split_url(request.url)
         for _ in range(self.limits.redirects):
             answer = self._exchange(request, first)
@@ -146,18 +146,18 @@ class Transport:
             request = _redirected(request, answer.headers.get("location", ""), first)
         raise LimitExceeded(f"{host_of(first)} redirects too often", "redirects", self.limits)
 
-    def _exchange(self, request: Request, first: SplitResult) -> Answer:
+    def _exchange(self, request: HttpRequest, first: SplitResult) -> HttpResponse:
         parts = split_url(request.url)
         self._check_allowed(parts)
         try:
-            with self._turn(self._host(host_of(parts)).turns, parts), self._turn(self._turns, parts):
-                return self._send(request, parts)
+            with self._slot(self._host(host_of(parts)).slots, parts), self._slot(self._slots, parts):
+                return self._send_once(request, parts)
         except _Transient as trouble:
             if host_of(parts) != host_of(first):
                 trouble.problem = f"it redirects to {host_of(parts)}, where: {trouble.problem}"
             raise
 
-    def _send(self, request: Request, parts: SplitResult) -> Answer:
+    def _send_once(self, request: HttpRequest, parts: SplitResult) -> HttpResponse:
         try:
             with self._connections.open(request.method, parts, _headers(request), request.body) as response:
                 self.trace(f"{request.method} {redact(request.url)}: {response.status}")
@@ -181,54 +181,54 @@ class Transport:
             )
 
     @contextmanager
-    def _turn(self, turns: threading.BoundedSemaphore, parts: SplitResult) -> Iterator[None]:
-        if not turns.acquire(timeout=self.deadline.remaining()):
+    def _slot(self, slots: threading.BoundedSemaphore, parts: SplitResult) -> Iterator[None]:
+        if not slots.acquire(timeout=self.deadline.remaining()):
             raise DeadlineExceeded(self.deadline.seconds, host_of(parts))
         try:
             yield
         finally:
-            turns.release()
+            slots.release()
 
     def _host(self, name: str) -> "_Host":
         return self._hosts.setdefault(name, _Host(self.limits))
 
-    def _read(self, request: Request, response: urllib3.BaseHTTPResponse) -> Answer:
-        # What is sent in several lines, as challenges and links may be, is one text.
+    def _read(self, request: HttpRequest, response: urllib3.BaseHTTPResponse) -> HttpResponse:
+        # Several lines of one header, as for challenges and links, are joined.
         headers = {name.lower(): response.headers[name] for name in response.headers}
         if response.status in _RETRIED:
             problem = f"it answered with status {response.status}"
             raise _Transient(problem, answered=True, retry_after=_retry_after(headers))
         if response.status in _REDIRECTS:
-            return Answer(response.status, headers, BytesIO(), Digest(""))
+            return HttpResponse(response.status, headers, BytesIO(), Digest(""))
         return self._read_body(request, response, headers)
 
     def _read_body(
-        self, request: Request, response: urllib3.BaseHTTPResponse, headers: Mapping[str, str]
-    ) -> Answer:
+        self, request: HttpRequest, response: urllib3.BaseHTTPResponse, headers: Mapping[str, str]
+    ) -> HttpResponse:
         host = host_of(split_url(request.url))
         encoding = headers.get("content-encoding", "identity")
         if encoding.lower() != "identity":
             raise RequestRefused(
                 host,
-                f"it compresses its answers (Content-Encoding: {encoding}), though asked not to",
-                next="ask whoever runs the registry, or the proxy in front of it, to switch that off",
+                f"it compresses its responses (Content-Encoding: {encoding}) against our request",
+                next="ask the operators of the registry, or of the proxy in front of it, to turn that off",
             )
-        # Of an error only the beginning matters; of everything else all, or nothing.
+        # Of an error only the beginning is needed; everything else must be complete.
         failed = response.status >= 400
-        bound = _Bound(
+        limit = _SizeLimit(
             host, self.limits, "error_bytes" if failed else request.limit, None if failed else request.size
         )
         if not failed:
-            bound.check_announced(headers)
+            limit.check_announced(headers)
         body, hashed, total = _spool(), hashlib.sha256(), 0
         with ExitStack() as unless_returned:
             unless_returned.callback(body.close)
-            for chunk in self._chunks(response, bound.bytes, host):
+            for chunk in self._chunks(response, limit.bytes, host):
                 total += len(chunk)
-                if total > bound.bytes:
+                if total > limit.bytes:
                     if failed:
                         break
-                    bound.raise_too_much()
+                    limit.raise_too_much()
                 hashed.update(chunk)
                 _write(body, chunk)
             if not failed and request.size is not None and total < request.size:
@@ -237,32 +237,32 @@ class Transport:
                 raise _Transient(problem, answered=True)
             body.seek(0)
             unless_returned.pop_all()
-        return Answer(response.status, headers, body, Digest("sha256:" + hashed.hexdigest()))
+        return HttpResponse(response.status, headers, body, Digest("sha256:" + hashed.hexdigest()))
 
     def _chunks(self, response: urllib3.BaseHTTPResponse, most: int, host: str) -> Iterator[bytes]:
         seconds = self.limits.request_seconds + most / MIB
         started = self.deadline.now()
-        # read1 returns what has arrived, so that a server which drips cannot hold us past the deadline.
+        # read1 returns the bytes that have arrived, so a slow server cannot hold us past the deadline.
         while chunk := response.read1(_CHUNK, decode_content=False):
             yield chunk
             self.deadline.check(host)
             if self.deadline.now() - started > seconds:
                 raise _Transient(f"its answer takes longer than {seconds:.0f} seconds", answered=True)
-        # A connection that is cut because the time is up looks like the end of a body without a length.
+        # A connection that was cut at the deadline looks like the end of a body without a length.
         self.deadline.check(host)
 
 
 @dataclass(slots=True)
 class _Host:
-    """How a host has been doing, over all threads."""
+    """The failures and successes of a host, over all threads."""
 
     limits: Limits
-    turns: threading.BoundedSemaphore = field(init=False)
+    slots: threading.BoundedSemaphore = field(init=False)
     failures: int = 0
     ever_answered: bool = False
 
     def __post_init__(self) -> None:
-        self.turns = threading.BoundedSemaphore(self.limits.parallel_per_host)
+        self.slots = threading.BoundedSemaphore(self.limits.parallel_per_host)
 
     def note_success(self) -> None:
         self.failures, self.ever_answered = 0, True
@@ -277,8 +277,8 @@ class _Host:
         return self.limits.attempts if self.ever_answered else self.limits.attempts_unanswered
 
 
-class _Bound:
-    """How many bytes of an answer are accepted, and the error for one more."""
+class _SizeLimit:
+    """The number of bytes that are accepted, and the errors for more or fewer."""
 
     def __init__(self, host: str, limits: Limits, limit: str, size: int | None) -> None:
         self._host = host
@@ -303,11 +303,11 @@ class _Bound:
         raise LimitExceeded(what, self._limit, self._limits, found=sent)
 
 
-def _headers(request: Request) -> dict[str, str]:
+def _headers(request: HttpRequest) -> dict[str, str]:
     return {"Accept-Encoding": "identity", "User-Agent": "xplock", **request.headers}
 
 
-def _redirected(request: Request, location: str, first: SplitResult) -> Request:
+def _redirected(request: HttpRequest, location: str, first: SplitResult) -> HttpRequest:
     here = split_url(request.url)
     if request.method not in ("GET", "HEAD") or not location:
         raise RequestRefused(
@@ -318,7 +318,7 @@ def _redirected(request: Request, location: str, first: SplitResult) -> Request:
         raise RequestRefused(host_of(target), f"{host_of(here)} redirects from https to http")
     if is_private(target) and not is_private(first):
         raise RequestRefused(host_of(target), f"{host_of(first)} redirects to an address inside a network")
-    # Without a port in sight the scheme tells it, and the port counts.
+    # Hosts are compared with the scheme, since that decides the port where none is written.
     if (target.scheme, host_of(target)) == (here.scheme, host_of(here)):
         return replace(request, url=target.geturl())
     kept = {name: text for name, text in request.headers.items() if name.lower() != "authorization"}
@@ -341,7 +341,7 @@ def _spool() -> IO[bytes]:
     try:
         tempfile.gettempdir()
     except FileNotFoundError:
-        # A read-only container: then memory has to do.
+        # A read-only container has no temporary folder, so the body stays in memory.
         return BytesIO()
     return tempfile.SpooledTemporaryFile(max_size=_KEPT_IN_MEMORY)
 
@@ -351,9 +351,9 @@ def _write(body: IO[bytes], chunk: bytes) -> None:
         body.write(chunk)
     except OSError as error:
         raise RenderError(
-            f"an answer cannot be kept in {tempfile.gettempdir()}",
+            f"a response cannot be written to {tempfile.gettempdir()}",
             why=(error.strerror or str(error)).lower(),
-            next="make room there, or set TMPDIR to another folder",
+            next="free some space there, or set TMPDIR to another folder",
         ) from None
 
 
@@ -366,7 +366,7 @@ def _translate(error: urllib3.exceptions.HTTPError, parts: SplitResult) -> Excep
         (urllib3.exceptions.NewConnectionError, "it does not accept connections", False),
         (urllib3.exceptions.ConnectTimeoutError, "it does not accept connections in time", False),
         (urllib3.exceptions.ReadTimeoutError, "it stopped answering", False),
-        (urllib3.exceptions.ProxyError, "the proxy does not lead to it", False),
+        (urllib3.exceptions.ProxyError, "the proxy cannot reach it", False),
         (urllib3.exceptions.IncompleteRead, "the answer is incomplete", True),
     ]
     for kind, problem, answered in problems:

@@ -269,7 +269,7 @@ def test_offline_says_what_is_not_at_hand(tmp_path: Path, capsys: pytest.Capture
     code = run(["lock", "--offline", str(tmp_path)])
 
     assert code == 1
-    assert f"{HOME}/app is not at hand" in capsys.readouterr().err
+    assert f"{HOME}/app is not available offline" in capsys.readouterr().err
 
 
 def test_a_locked_version_that_vanished_is_not_lowered_silently(

@@ -60,7 +60,7 @@ def test_a_mirror_with_a_password_serves_xplock_and_crossplane(
     team.write("app.yaml", package_manifest("Configuration", "app", f"{at('app')}:v1.0.0"))
 
     told = team.lock(code=1)
-    assert f"error: {mirror.host} does not let us read " in told
+    assert f"error: {mirror.host} denies access to read " in told
 
     (tmp_path / "config.json").write_text(logins(mirror))
     team.lock()

@@ -322,7 +322,7 @@ def test_a_registry_that_refuses_a_password_is_named_and_the_password_is_not(
         text = told(start(policy="resolve", XPLOCK_PLAIN_HTTP=registry.host), shop)
 
         assert registry.saw(canary)
-        assert f"failed exit status 1: error: {registry.host} does not let us read " in text
+        assert f"failed exit status 1: error: {registry.host} denies access to read " in text
 
 
 def test_what_a_credential_helper_says_is_not_told(

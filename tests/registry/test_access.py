@@ -1,4 +1,4 @@
-"""The operator's settings: hosts in one spelling, and nothing wider than it was written."""
+"""The operator's settings for registries: hosts in one spelling, and no setting wider than written."""
 
 from pathlib import Path
 
@@ -55,7 +55,7 @@ def test_hosts_are_read_into_the_spelling_of_sources(name: str, text: str, hosts
         "[::1",
     ],
 )
-def test_what_is_no_host_is_refused_with_the_name_of_its_variable(name: str, text: str) -> None:
+def test_the_error_for_an_invalid_host_names_the_variable(name: str, text: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
         RegistrySettings.from_environment({name: f"good.example,{text}"})
 

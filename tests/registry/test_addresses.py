@@ -1,4 +1,4 @@
-"""Addresses that others hand us: read in one way only, and judged by where they lead."""
+"""URLs that servers send: parsed in one way only, and checked by their target."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The cache hands out right bytes or none, whoever else uses it and however they die."""
+"""The cache returns the right bytes or none, also with other processes, some of them killed."""
 
 import hashlib
 import io
@@ -163,7 +163,7 @@ def test_an_empty_blob_is_a_blob(cache: Cache) -> None:
     assert read(cache, add(cache, b""), 0) == b""
 
 
-def test_what_was_never_added_is_not_found(cache: Cache, folder: Path) -> None:
+def test_a_digest_that_was_not_added_is_not_found(cache: Cache, folder: Path) -> None:
     assert cache.get_blob(digest_of(CONTENT)) is None
     assert cache.get_facts(digest_of(CONTENT), "package") is None
     assert not folder.exists()
@@ -207,7 +207,7 @@ def test_bytes_of_another_digest_are_refused(cache: Cache, folder: Path) -> None
 
 @pytest.mark.parametrize("digest", ["sha256:../../x", "sha256:" + "A" * 64, "md5:" + "0" * 32, ""])
 def test_only_a_digest_names_a_place(cache: Cache, digest: str) -> None:
-    with pytest.raises(ValueError, match="no digest"):
+    with pytest.raises(ValueError, match="not a digest"):
         cache.get_blob(Digest(digest))
 
 
@@ -256,7 +256,7 @@ def test_facts_about_one_digest_do_not_pass_for_those_about_another(cache: Cache
 
 @pytest.mark.parametrize("kind", ["", "../x", "a/b", "A", "x" * 33, "a.b"])
 def test_only_a_plain_word_is_a_kind_of_facts(cache: Cache, kind: str) -> None:
-    with pytest.raises(ValueError, match="no kind of facts"):
+    with pytest.raises(ValueError, match="not a kind of facts"):
         cache.put_facts(digest_of(b"a"), kind, b"")
 
 
@@ -270,7 +270,7 @@ def test_only_a_plain_word_is_a_kind_of_facts(cache: Cache, kind: str) -> None:
         ({"HOME": "{}/c"}, "c/.cache/xplock"),
     ],
 )
-def test_the_environment_says_where_the_cache_is(
+def test_the_environment_names_the_folder_of_the_cache(
     tmp_path: Path, variables: dict[str, str], place: str
 ) -> None:
     environ = {name: text.format(tmp_path) for name, text in variables.items()}
@@ -326,7 +326,7 @@ def test_a_folder_that_cannot_be_made_is_one_warning(folder: Path) -> None:
     assert len(warnings) == 1
 
 
-def test_a_full_disk_is_one_warning_and_what_is_there_stays_readable(folder: Path) -> None:
+def test_a_full_disk_is_one_warning_and_stored_files_stay_readable(folder: Path) -> None:
     warnings: list[str] = []
     cache = Cache(folder, Limits(), warnings.append)
     small = add(cache, CONTENT)
@@ -351,7 +351,7 @@ def test_a_blob_larger_than_the_whole_cache_is_not_kept(folder: Path) -> None:
     assert read(cache, small) == b"x" * 500
 
 
-def test_only_the_owner_can_read_what_is_kept(cache: Cache, folder: Path) -> None:
+def test_only_the_owner_can_read_stored_files(cache: Cache, folder: Path) -> None:
     before = os.umask(0)
     try:
         digest = add(cache, CONTENT)
@@ -526,7 +526,7 @@ def test_a_process_killed_at_any_moment_leaves_only_whole_blobs(folder: Path, ca
     assert all(read(cache, Digest(f"sha256:{name}")) for name in blobs)
 
 
-def test_what_was_not_used_for_longest_goes_first(folder: Path) -> None:
+def test_the_least_recently_used_file_is_removed_first(folder: Path) -> None:
     cache = Cache(folder, Limits(), no_warning)
     blobs = [add(cache, bytes([i]) * 100) for i in range(4)]
     for i, digest in enumerate(blobs):

@@ -1,4 +1,4 @@
-"""Tags, manifests and blobs: the right bytes, asked for once, or an error that says why not."""
+"""Tags, manifests and blobs: the right bytes, requested once, or an error with the reason."""
 
 import json
 import platform
@@ -95,7 +95,7 @@ def test_another_blob_under_a_valid_digest_is_tampering(tmp_path: Path, served: 
         with pytest.raises(TamperedContent) as tampering:
             asker(mini.host, cache=tmp_path).client.blob(source(mini.host), wanted)
 
-        assert f"asked for {digest_of(b'layer')}" in str(tampering.value)
+        assert f"requested {digest_of(b'layer')}" in str(tampering.value)
         assert f"received {digest_of(served)}" in str(tampering.value)
         assert kept(tmp_path) == []
         assert len(mini.requests) == 2, "a broken proxy gets one more chance, and only one"
@@ -545,7 +545,7 @@ def test_a_huge_page_of_tags_is_not_read(with_length: bool) -> None:
         b"\xff",
     ],
 )
-def test_what_is_no_list_of_tags_is_an_error_of_ours(body: bytes) -> None:
+def test_a_malformed_list_of_tags_is_an_error(body: bytes) -> None:
     with RecordingServer(answer(200, body)) as server:
         with pytest.raises(RegistryUnreachable, match=r"the tag list of .*/some/name cannot be read"):
             asker(server.host).client.tags(source(server.host))
@@ -553,7 +553,7 @@ def test_what_is_no_list_of_tags_is_an_error_of_ours(body: bytes) -> None:
         assert len(server.requests) == 1
 
 
-def test_tags_that_nobody_could_ask_for_are_left_out() -> None:
+def test_invalid_tags_are_left_out() -> None:
     odd = ["v1", "a/b", "", "a:b", "x" * 129, "\x1b[2J", "../x", "v1\n", "-v1", "v1", "_1"]
     with RecordingServer(tag_page(odd)) as server:
         assert asker(server.host).client.tags(source(server.host)) == ("_1", "v1")
@@ -680,7 +680,7 @@ def test_a_child_of_another_size_than_its_index_says_is_refused(difference: int)
         (f"{PATH}/tags/list", "tags", "/some/name does not exist"),
     ],
 )
-def test_what_does_not_exist_is_named_and_asked_for_once(path: str, question: str, what: str) -> None:
+def test_a_missing_version_or_blob_is_named_and_requested_once(path: str, question: str, what: str) -> None:
     with MiniRegistry() as mini:
         client = asker(mini.host).client
         questions: dict[str, Callable[[], object]] = {
@@ -709,11 +709,11 @@ def test_what_does_not_exist_is_named_and_asked_for_once(path: str, question: st
         (b"", ""),
     ],
 )
-def test_what_a_registry_says_is_found_in_any_form(body: bytes, message: str) -> None:
+def test_the_error_text_of_a_registry_is_found_in_any_form(body: bytes, message: str) -> None:
     assert _error_message(body) == message
 
 
-def test_what_a_registry_says_is_shown_safely_and_shortly() -> None:
+def test_the_error_text_of_a_registry_is_escaped_and_shortened() -> None:
     text = "\x1b]0;x\x07\x1b[2J\u202e" + "long " * 1_000
     with RecordingServer(answer(403, json.dumps({"errors": [{"message": text}]}).encode())) as server:
         client = asker(server.host).client
@@ -728,7 +728,7 @@ def test_what_a_registry_says_is_shown_safely_and_shortly() -> None:
 
 
 @pytest.mark.parametrize("status", [201, 206, 400, 418, 501])
-def test_another_status_is_told(status: int) -> None:
+def test_the_error_names_any_other_status(status: int) -> None:
     with RecordingServer(answer(status, b"odd")) as server:
         with pytest.raises(RegistryUnreachable, match=f"status {status}: odd"):
             asker(server.host).client.tags(source(server.host))

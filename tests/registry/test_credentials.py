@@ -1,4 +1,4 @@
-"""Credentials are found where docker and podman keep them, and never show up anywhere else."""
+"""Credentials are found in the files of docker and podman, and shown in no text."""
 
 import base64
 import json
@@ -124,7 +124,7 @@ def everything_said(error: BaseException) -> str:
         (None, None),
     ],
 )
-def test_an_entry_gives_what_is_in_it(
+def test_an_entry_gives_its_credentials(
     environ: dict[str, str], fields: object, expected: Credentials | None
 ) -> None:
     write_config(environ, {"auths": {"ghcr.io": fields}})
@@ -274,13 +274,15 @@ def test_a_file_is_read_once(environ: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("text", ["", " \n", "{}", "null", '{"auths": null, "credHelpers": null}'])
-def test_a_file_that_says_nothing_is_fine(environ: dict[str, str], text: str) -> None:
+def test_an_empty_file_is_accepted(environ: dict[str, str], text: str) -> None:
     write_config(environ, text)
 
     assert find(environ) is None
 
 
-def test_what_was_looked_at_names_settings_files_and_helpers(tmp_path: Path, environ: dict[str, str]) -> None:
+def test_the_searched_places_include_variables_files_and_helpers(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
     environ |= {"REGISTRY_AUTH_FILE": str(tmp_path / "auth.json")}
     write_file(
         tmp_path / "auth.json",
@@ -295,7 +297,7 @@ def test_what_was_looked_at_names_settings_files_and_helpers(tmp_path: Path, env
     )
 
 
-def test_what_was_looked_at_names_what_is_not_set() -> None:
+def test_the_searched_places_include_variables_that_are_not_set() -> None:
     assert store({}).looked_at() == (
         "HOME (not set)",
         "REGISTRY_AUTH_FILE (not set)",
@@ -331,7 +333,7 @@ def test_what_was_looked_at_names_what_is_not_set() -> None:
         ({"credsStore": "x\n"}, "credsStore"),
     ],
 )
-def test_what_does_not_fit_is_named_by_its_place_and_not_shown(
+def test_a_malformed_entry_is_named_by_its_place_and_not_shown(
     environ: dict[str, str], canary: str, document: object, place: str
 ) -> None:
     hidden = encoded("CANARY")
@@ -378,7 +380,7 @@ def test_a_broken_configuration_in_the_environment_is_named_and_not_shown(canary
     assert canary not in everything_said(raised.value)
 
 
-def test_what_was_looked_at_is_known_even_if_it_cannot_be_read(environ: dict[str, str]) -> None:
+def test_the_searched_places_include_an_unreadable_file(environ: dict[str, str]) -> None:
     path = write_config(environ, "{")
 
     assert store(environ).looked_at() == (f"{path} (from DOCKER_CONFIG)",)
@@ -516,7 +518,7 @@ def test_a_token_from_a_helper_is_an_identity_token(
         ("ghcr.io", {"https://ghcr.io" + "/" * 2_000: {}}, ["get ghcr.io"]),
     ],
 )
-def test_a_helper_is_told_the_server_on_its_standard_input(
+def test_a_helper_gets_the_server_on_stdin(
     tmp_path: Path,
     environ: dict[str, str],
     write_helper: WriteHelper,
@@ -583,7 +585,7 @@ def test_a_helper_is_asked_once_per_server_by_any_number_of_threads(
         "exec yes $CANARY",
     ],
 )
-def test_a_helper_that_fails_is_named_and_what_it_wrote_is_not_shown(
+def test_the_error_names_a_failed_helper_without_its_output(
     environ: dict[str, str],
     write_helper: WriteHelper,
     canary: str,

@@ -1,4 +1,4 @@
-"""OCI layouts: what is put in comes out under its name, and what was changed by hand does not."""
+"""OCI layouts: images are read back under their names, and changed bytes are refused."""
 
 import json
 import threading
@@ -93,7 +93,7 @@ def test_bare_tags_belong_to_the_prefix_of_the_layout(tmp_path: Path) -> None:
     assert [reference for reference, _ in layout.images()] == [None]
 
 
-def test_what_is_missing_is_told_with_what_there_is(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_image_lists_existing_ones(tmp_path: Path) -> None:
     layout = filled(tmp_path, APP)
 
     with pytest.raises(NotFound) as no_tag:
@@ -104,7 +104,7 @@ def test_what_is_missing_is_told_with_what_there_is(tmp_path: Path) -> None:
         layout.content(Reference(APP.source, digest=digest_of(b"unknown")))
 
     assert "has no r.example/acme/app:v2.0.0" in str(no_tag.value)
-    assert "it holds r.example/acme/app:v1.0.0" in str(no_tag.value)
+    assert "it contains r.example/acme/app:v1.0.0" in str(no_tag.value)
     assert "has no r.example/acme/base" in str(no_source.value)
     assert digest_of(b"unknown") in str(no_blob.value)
 
@@ -150,7 +150,7 @@ def test_a_link_in_the_place_of_a_blob_is_not_followed(tmp_path: Path, canary: s
         layout.content(Reference(APP.source, digest=digest))
 
 
-def test_what_is_too_large_is_refused_by_the_name_of_its_limit(tmp_path: Path) -> None:
+def test_the_error_for_a_large_blob_names_the_limit(tmp_path: Path) -> None:
     filled(tmp_path, APP, data=b"m" * 2_000)
     layout = Layout(tmp_path, Limits(manifest_bytes=1_000, layer_bytes=10))
     layer = layout.add_blob(b"x" * 11)

@@ -1,4 +1,4 @@
-"""Manifests and indexes: one meaning or none, and the same bytes for the same document."""
+"""Manifests and indexes: parsed without ambiguity, and written byte-stable."""
 
 import hashlib
 import json
@@ -80,15 +80,15 @@ def test_the_kind_comes_from_the_document_itself(
         ({**IMAGE, "manifests": []}, OCI_MANIFEST, "and not both"),
         ({**INDEX, "layers": []}, OCI_INDEX, "and not both"),
         ({**INDEX, "config": LAYER}, OCI_INDEX, "and not both"),
-        ({"schemaVersion": 2}, OCI_MANIFEST, "either manifests or config and layers"),
+        ({"schemaVersion": 2}, OCI_MANIFEST, "either manifests, or config and layers"),
         # Header and document disagree.
-        (IMAGE, OCI_INDEX, f"calls itself {OCI_MANIFEST}, and was served as {OCI_INDEX}"),
-        (INDEX, OCI_MANIFEST, f"calls itself {OCI_INDEX}, and was served as {OCI_MANIFEST}"),
+        (IMAGE, OCI_INDEX, f"mediaType is {OCI_MANIFEST}, but it was served as {OCI_INDEX}"),
+        (INDEX, OCI_MANIFEST, f"mediaType is {OCI_INDEX}, but it was served as {OCI_MANIFEST}"),
         (IMAGE, DOCKER_MANIFEST, "was served as"),
         ({**IMAGE, "mediaType": "text/plain"}, OCI_MANIFEST, "was served as"),
-        (UNTYPED_IMAGE, OCI_INDEX, "does not fit its type"),
-        (UNTYPED_INDEX, OCI_MANIFEST, "does not fit its type"),
-        ({**INDEX, "mediaType": OCI_MANIFEST}, "", "does not fit its type"),
+        (UNTYPED_IMAGE, OCI_INDEX, "does not match its type"),
+        (UNTYPED_INDEX, OCI_MANIFEST, "does not match its type"),
+        ({**INDEX, "mediaType": OCI_MANIFEST}, "", "does not match its type"),
         ({**IMAGE, "mediaType": 7}, "", "mediaType is not text"),
     ],
 )
@@ -151,17 +151,17 @@ def test_text_that_parsers_read_differently_is_refused(data: bytes, why: str) ->
         ({"config": []}, "not an object"),
         ({"layers": {}}, "its layers are not a list"),
         ({"layers": ["text"]}, "not an object"),
-        ({"layers": [{**LAYER, "digest": "sha256:abc"}]}, "no sha256 digest"),
-        ({"layers": [{**LAYER, "digest": "sha512:" + 128 * "a"}]}, "no sha256 digest"),
-        ({"layers": [{**LAYER, "digest": DIGEST.upper()}]}, "no sha256 digest"),
-        ({"layers": [{**LAYER, "digest": DIGEST + "\n"}]}, "no sha256 digest"),
-        ({"layers": [{**LAYER, "digest": "sha256:../../" + 58 * "a"}]}, "no sha256 digest"),
-        ({"layers": [{**LAYER, "digest": None}]}, "no sha256 digest"),
-        ({"layers": [{**LAYER, "size": -1}]}, "has no size, but -1"),
-        ({"layers": [{**LAYER, "size": "7"}]}, "has no size, but '7'"),
-        ({"layers": [{**LAYER, "size": 7.0}]}, "has no size, but 7.0"),
-        ({"layers": [{**LAYER, "size": True}]}, "has no size, but True"),
-        ({"layers": [{"digest": DIGEST}]}, "has no size, but None"),
+        ({"layers": [{**LAYER, "digest": "sha256:abc"}]}, "instead of a sha256 digest"),
+        ({"layers": [{**LAYER, "digest": "sha512:" + 128 * "a"}]}, "instead of a sha256 digest"),
+        ({"layers": [{**LAYER, "digest": DIGEST.upper()}]}, "instead of a sha256 digest"),
+        ({"layers": [{**LAYER, "digest": DIGEST + "\n"}]}, "instead of a sha256 digest"),
+        ({"layers": [{**LAYER, "digest": "sha256:../../" + 58 * "a"}]}, "instead of a sha256 digest"),
+        ({"layers": [{**LAYER, "digest": None}]}, "instead of a sha256 digest"),
+        ({"layers": [{**LAYER, "size": -1}]}, "has -1 instead of a size"),
+        ({"layers": [{**LAYER, "size": "7"}]}, "has '7' instead of a size"),
+        ({"layers": [{**LAYER, "size": 7.0}]}, "has 7.0 instead of a size"),
+        ({"layers": [{**LAYER, "size": True}]}, "has True instead of a size"),
+        ({"layers": [{"digest": DIGEST}]}, "has None instead of a size"),
         ({"layers": [{**LAYER, "mediaType": 1}]}, "mediaType that is not text"),
         ({"layers": [{**LAYER, "annotations": {"a": 1}}]}, "annotations in it are not all text"),
         ({"layers": [{**LAYER, "platform": "linux/amd64"}]}, "a platform in it is not an object"),
@@ -214,7 +214,7 @@ def test_a_missing_platform_is_another_thing_than_an_empty_one(
     assert str(found.manifests[0].platform) == shown
 
 
-def test_as_many_entries_as_the_limit_says_and_no_more() -> None:
+def test_more_entries_than_the_limit_are_refused() -> None:
     limits = Limits(index_entries=3, layers=2)
 
     assert isinstance(parse({**INDEX, "manifests": [LAYER] * 3}, limits=limits), Index)
@@ -239,7 +239,7 @@ def test_an_image_is_written_byte_for_byte() -> None:
     )
 
 
-def test_what_is_written_reads_the_same() -> None:
+def test_written_documents_are_read_back_equal() -> None:
     platform = Platform("linux", "arm", "v7")
     child = Descriptor(OCI_MANIFEST, DIGEST, 7, {"a": "b"}, platform)
     image = Manifest(child, (child, child), {"x": "y"}, DOCKER_MANIFEST)

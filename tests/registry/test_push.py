@@ -1,4 +1,4 @@
-"""Packages arrive byte for byte in a real registry; credentials go to their registry and nowhere else."""
+"""Packages are pushed byte for byte to a real registry; credentials are sent to that registry only."""
 
 import base64
 import json
@@ -208,7 +208,7 @@ def test_a_tag_can_move(open_registry: RunningRegistry, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("auth", ["htpasswd", "token"])
 @pytest.mark.parametrize("right_user", [True, False])
-def test_wrong_credentials_are_told_and_not_shown(
+def test_rejected_credentials_are_an_error_that_does_not_show_them(
     request: pytest.FixtureRequest, auth: str, right_user: bool, tmp_path: Path, canary: str
 ) -> None:
     running: RunningRegistry = request.getfixturevalue(f"{auth}_registry")
@@ -316,7 +316,7 @@ def test_an_upload_elsewhere_gets_the_blob_and_no_credentials(tmp_path: Path, ca
     "challenge",
     ['Basic realm="x"', 'Bearer realm="{other}/token",service="x"', 'Bearer realm="{here}/token"'],
 )
-def test_an_upload_elsewhere_that_asks_who_we_are_gets_no_answer(
+def test_an_upload_host_with_a_challenge_gets_no_credentials(
     tmp_path: Path, canary: str, challenge: str
 ) -> None:
     wanted = {"WWW-Authenticate": challenge}
@@ -400,14 +400,12 @@ def test_an_upload_may_be_named_from_where_it_was_asked_for(tmp_path: Path, loca
         (answer(200), "status 200"),
         (answer(307, headers={"Location": "/elsewhere"}), "status 307"),
         (answer(202), "no Location"),
-        (answer(202, headers={"Location": "ftp://x/y"}), "no plain http or https address"),
-        (answer(202, headers={"Location": "http://u:p@127.0.0.1/y"}), "http or https address"),
+        (answer(202, headers={"Location": "ftp://x/y"}), "not a plain http or https URL"),
+        (answer(202, headers={"Location": "http://u:p@127.0.0.1/y"}), "http or https URL"),
         (endless(b"x" * 1000), "status 200"),
     ],
 )  # fmt: skip
-def test_a_registry_that_takes_no_upload_is_told_with_its_reason(
-    tmp_path: Path, post: Route, why: str
-) -> None:
+def test_the_error_for_a_rejected_upload_has_the_reason(tmp_path: Path, post: Route, why: str) -> None:
     def handle(request: Request) -> Any:
         return answer(404) if request.method == "HEAD" else post
 
@@ -451,7 +449,7 @@ def test_a_registry_that_keeps_failing_is_given_up(tmp_path: Path) -> None:
         assert len(server.requests) == 4
 
 
-def test_nobody_at_the_other_end_is_told_with_the_host(tmp_path: Path) -> None:
+def test_the_error_for_an_unreachable_host_names_it(tmp_path: Path) -> None:
     with RecordingServer() as server:
         host = server.host
     pusher = world(environment(tmp_path, host)).pusher(Source(host, "acme/nop"))
@@ -479,12 +477,12 @@ def test_a_manifest_is_sent_as_it_is(tmp_path: Path) -> None:
         assert first.headers["Content-Type"] == OCI_MANIFEST
 
 
-def test_a_registry_that_says_it_stored_other_bytes_is_found_out(tmp_path: Path) -> None:
+def test_a_registry_that_stored_other_bytes_is_an_error(tmp_path: Path) -> None:
     other = digest_of(b"other")
     with RecordingServer(answer(201, headers={"Docker-Content-Digest": other})) as server:
         pusher = world(environment(tmp_path, server.host)).pusher(Source(server.host, "acme/nop"))
 
-        with pytest.raises(PushFailed, match="changed what was pushed") as caught:
+        with pytest.raises(PushFailed, match="changed the pushed manifest") as caught:
             pusher.push_content(CONTENT, "v1")
 
         assert other in str(caught.value)

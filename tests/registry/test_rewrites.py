@@ -1,4 +1,4 @@
-"""Images are fetched from where rewrites put them, under the names they had before."""
+"""Images are fetched from the location of their rewrite, under their original names."""
 
 import hashlib
 from collections.abc import Sequence
@@ -103,7 +103,7 @@ def test_everything_of_an_image_comes_from_where_its_tag_was_found() -> None:
     ]
 
 
-def test_what_was_found_for_one_source_says_nothing_about_another() -> None:
+def test_a_location_found_for_one_source_is_not_used_for_another() -> None:
     images, asked = rewritten((f"{NOP}:v1", "b.io/x:v1"))
     other = parse_source("xpkg.example.org/acme/other")
 
@@ -113,7 +113,7 @@ def test_what_was_found_for_one_source_says_nothing_about_another() -> None:
     assert asked.questions[-1] == f"blob {other} {LAYER.digest}"
 
 
-def test_a_blob_that_nobody_announced_is_looked_for_by_its_source() -> None:
+def test_a_blob_without_a_known_location_is_fetched_by_its_source() -> None:
     images, asked = rewritten(("xpkg.example.org/acme", "mirror.corp/xp"))
 
     images.blob(parse_source(NOP), LAYER)

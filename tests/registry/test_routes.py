@@ -1,4 +1,4 @@
-"""Which sources a folder answers for, and which their registry."""
+"""Routes: the sources that layouts answer for, and the others."""
 
 from typing import IO
 
@@ -52,5 +52,5 @@ def test_every_question_about_a_source_goes_to_the_same_place() -> None:
 def test_without_registries_a_source_that_no_folder_has_is_an_error_that_names_it() -> None:
     routes = Routes([("r.example/acme", Named("layout"))], None)
 
-    with pytest.raises(Offline, match=r"r.example/other/app is not at hand"):
+    with pytest.raises(Offline, match=r"r.example/other/app is not available offline"):
         routes.tags(Source("r.example", "other/app"))

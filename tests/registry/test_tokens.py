@@ -1,4 +1,4 @@
-"""Challenges and tokens: what belongs to one registry is shown to it alone, and to whom the operator trusts."""
+"""Challenges and tokens: credentials go to their registry and to trusted token servers only."""
 
 import base64
 import json
@@ -34,9 +34,7 @@ from render.registry.access import RegistrySettings
 from render.registry.addresses import RequestRefused, api_address
 from render.registry.credentials import CredentialStore
 from render.registry.tokens import AccessDenied, Authenticator, Challenge, parse_challenge, without_secrets
-from render.registry.transport import Answer as Reply
-from render.registry.transport import Request as Question
-from render.registry.transport import Transport
+from render.registry.transport import HttpRequest, HttpResponse, Transport
 
 
 def token(text: str, **more: object) -> Answer:
@@ -187,7 +185,7 @@ def through_proxy(
     return RecordingServer(handle)
 
 
-def test_an_unknown_public_realm_is_asked_as_nobody(mini: MiniRegistry, canary: str) -> None:
+def test_an_unknown_public_realm_gets_no_credentials(mini: MiniRegistry, canary: str) -> None:
     realm = "http://auth.example/token"
     with through_proxy(mini, realm, token("granted")) as proxy:
         environ = {"HTTP_PROXY": proxy.url, **logins({"registry.example": canary, "auth.example": canary})}
@@ -231,9 +229,9 @@ def test_a_realm_inside_a_network_is_never_asked(mini: MiniRegistry, canary: str
 @pytest.mark.parametrize(
     ("realm", "why"),
     [
-        ("http://user:{canary}@auth.example/token", "no plain http or https address"),
-        ("ftp://auth.example/token", "no plain http or https address"),
-        ("/token", "no plain http or https address"),
+        ("http://user:{canary}@auth.example/token", "not a plain http or https URL"),
+        ("ftp://auth.example/token", "not a plain http or https URL"),
+        ("/token", "not a plain http or https URL"),
         ("http://auth.example/token", "asked without TLS"),
     ],
 )
@@ -273,11 +271,11 @@ def test_a_registry_with_tls_cannot_have_a_realm_without(
 class FakeTransport(Transport):
     """Remembers what it is asked, and always has a token."""
 
-    asked: tuple[Question, ...] = ()
+    asked: tuple[HttpRequest, ...] = ()
 
-    def ask(self, request: Question) -> Reply:
+    def send(self, request: HttpRequest) -> HttpResponse:
         self.asked += (request,)
-        return Reply(200, {}, BytesIO(b'{"token": "granted"}'), Digest(""))
+        return HttpResponse(200, {}, BytesIO(b'{"token": "granted"}'), Digest(""))
 
 
 @pytest.mark.parametrize(
@@ -305,7 +303,7 @@ class FakeTransport(Transport):
         ("plain.example", "https://plain.example/token", False),
     ],
 )
-def test_who_sees_the_credentials_of_a_registry(
+def test_the_hosts_that_get_the_credentials_of_a_registry(
     canary: str, registry: str, realm: str, sees_credentials: bool
 ) -> None:
     environ = {
@@ -544,7 +542,7 @@ def test_a_registry_that_takes_no_token_is_not_asked_for_ever(mini: MiniRegistry
         b"\xff",
     ],
 )
-def test_what_is_no_token_is_an_error_that_names_the_token_server(mini: MiniRegistry, body: bytes) -> None:
+def test_the_error_for_a_malformed_token_names_the_token_server(mini: MiniRegistry, body: bytes) -> None:
     with RecordingServer() as server:
         server.routes["/token"] = answer(200, body)
         server.routes["/v2/some/name/manifests/v1.0.0"] = registry_with_tokens(
@@ -571,7 +569,7 @@ def test_a_token_comes_under_either_name_and_with_any_lifetime(
         assert server.requests[-1].headers["Authorization"] == "Bearer granted"
 
 
-def test_a_token_server_that_says_no_is_named(mini: MiniRegistry, canary: str) -> None:
+def test_the_error_names_a_token_server_that_denies_access(mini: MiniRegistry, canary: str) -> None:
     with RecordingServer() as server:
         server.routes["/token"] = answer(403, f"no {canary}".encode())
         server.routes["/v2/some/name/manifests/v1.0.0"] = registry_with_tokens(
@@ -625,7 +623,7 @@ def test_a_registry_that_repeats_our_secret_does_not_make_us_show_it(canary: str
         (basic(""), "***secret and c2VjcmV0"),
     ],
 )
-def test_what_was_sent_is_starred_out(sent: str | None, shown: str) -> None:
+def test_sent_credentials_are_masked(sent: str | None, shown: str) -> None:
     assert without_secrets("robin:secret and c2VjcmV0", sent) == shown
 
 

@@ -1,4 +1,4 @@
-"""HTTP that may go wrong: bounded in everything, and nothing sent where it does not belong."""
+"""HTTP failures: limits on everything, and no credentials for other hosts."""
 
 import select
 import socket
@@ -38,7 +38,7 @@ from render.limits import LimitExceeded, Limits
 from render.registry.addresses import RequestRefused
 from render.registry.connections import read_proxies
 from render.registry.oci import digest_of
-from render.registry.transport import RegistryUnreachable, Request, SizeMismatch, Transport, _retry_after
+from render.registry.transport import HttpRequest, RegistryUnreachable, SizeMismatch, Transport, _retry_after
 
 SECRET = {"Authorization": "Bearer secret"}
 PATIENCE = 60.0
@@ -46,12 +46,12 @@ PATIENCE = 60.0
 
 def get(world: Asker, url: str, size: int | None = None, headers: dict[str, str] | None = None) -> bytes:
     """Ask for an address and return what came."""
-    return world.transport.ask(Request(url, headers or SECRET, size=size)).read()
+    return world.transport.send(HttpRequest(url, headers or SECRET, size=size)).read()
 
 
 def test_an_answer_is_read_to_its_end_and_hashed() -> None:
     with RecordingServer(answer(200, b"content", {"X-Some": "header"})) as server:
-        found = asker(server.host).transport.ask(Request(server.url))
+        found = asker(server.host).transport.send(HttpRequest(server.url))
 
         assert (found.status, found.headers["x-some"]) == (200, "header")
         assert found.digest == digest_of(b"content")
@@ -59,7 +59,7 @@ def test_an_answer_is_read_to_its_end_and_hashed() -> None:
         assert found.body.closed
 
 
-def test_we_ask_for_plain_bytes_and_tell_who_we_are() -> None:
+def test_requests_ask_for_plain_bytes_and_have_a_user_agent() -> None:
     with RecordingServer(answer()) as server:
         get(asker(server.host), server.url)
 
@@ -95,7 +95,7 @@ def test_an_encoded_answer_is_refused_unread(encoding: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["identity", "Identity"])
-def test_an_answer_that_says_it_is_not_encoded_is_taken(encoding: str) -> None:
+def test_a_response_with_identity_encoding_is_accepted(encoding: str) -> None:
     with RecordingServer(answer(200, b"content", {"Content-Encoding": encoding})) as server:
         assert get(asker(server.host), server.url) == b"content"
 
@@ -103,7 +103,7 @@ def test_an_answer_that_says_it_is_not_encoded_is_taken(encoding: str) -> None:
 def test_the_lines_of_one_header_are_one_text() -> None:
     twice = [("Link", "<a>; rel=next"), ("Link", "<b>; rel=last"), ("Link", "")]
     with RecordingServer(answer(200, b"", twice)) as server:
-        found = asker(server.host).transport.ask(Request(server.url))
+        found = asker(server.host).transport.send(HttpRequest(server.url))
         found.body.close()
 
         assert found.headers["link"].startswith("<a>; rel=next, <b>; rel=last")
@@ -222,7 +222,7 @@ def test_a_redirect_to_no_address_is_refused(location: str) -> None:
 def test_only_questions_are_redirected() -> None:
     with RecordingServer(redirect("/there")) as server:
         with pytest.raises(RequestRefused, match="redirects a POST request"):
-            asker(server.host).transport.ask(Request(server.url, method="POST", body=b"secret"))
+            asker(server.host).transport.send(HttpRequest(server.url, method="POST", body=b"secret"))
 
         assert len(server.requests) == 1
 
@@ -402,7 +402,7 @@ def test_a_body_without_length_that_ends_too_soon_is_reported_as_incomplete() ->
 @pytest.mark.parametrize(
     "broken", [reset(after=b"content"), reset(), short_body(b"half", 8), garbage_chunking(), answer(502)]
 )
-def test_what_breaks_twice_and_works_then_has_worked(broken: Answer) -> None:
+def test_a_third_attempt_succeeds_after_two_failures(broken: Answer) -> None:
     with RecordingServer(in_turn([broken, broken, answer(200, b"content!")])) as server:
         assert get(asker(server.host), server.url, size=8) == b"content!"
         assert len(server.requests) == 3
@@ -419,7 +419,7 @@ def test_a_host_that_does_not_listen_is_given_up_sooner() -> None:
     assert len(world.waits) == 4
 
 
-def test_a_name_that_leads_nowhere_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_names_a_host_that_cannot_be_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(*_: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
@@ -442,7 +442,7 @@ def test_a_name_that_leads_nowhere_is_told_so(monkeypatch: pytest.MonkeyPatch) -
         b"H" * 100_000,
     ],
 )
-def test_what_is_no_http_is_an_error_of_ours(head: bytes) -> None:
+def test_a_response_that_is_not_http_is_an_error(head: bytes) -> None:
     def write(wire: Wire) -> None:
         wire.close_connection = True
         wire.send(head)
@@ -481,7 +481,7 @@ def test_waits_are_short_and_spread() -> None:
         assert len(set(world.waits)) == len(world.waits)
 
 
-def test_a_server_that_says_when_is_not_asked_before() -> None:
+def test_retry_after_is_respected() -> None:
     wait = answer(429, headers={"Retry-After": "1"})
     with RecordingServer(in_turn([wait, answer(200, b"content")])) as server:
         world = asker(server.host)
@@ -516,7 +516,7 @@ def test_both_forms_of_retry_after_are_read(retry_after: str, date: str, seconds
     assert _retry_after(headers) == seconds
 
 
-def test_nobody_waits_longer_than_the_limit() -> None:
+def test_retry_after_is_limited() -> None:
     with RecordingServer(
         in_turn([answer(503, headers={"Retry-After": "3600"}), answer(200, b"content")])
     ) as server:
@@ -541,7 +541,7 @@ def test_other_answers_are_final(status: int) -> None:
     with RecordingServer(answer(status, b"no")) as server:
         world = asker(server.host)
 
-        found = world.transport.ask(Request(server.url))
+        found = world.transport.send(HttpRequest(server.url))
 
         assert (found.status, found.read()) == (status, b"no")
         assert (len(server.requests), world.waits) == (1, [])
@@ -622,7 +622,7 @@ def test_an_answer_at_the_limit_is_taken(length: int) -> None:
 def test_of_an_error_only_the_beginning_is_read() -> None:
     sent: list[int] = []
     with RecordingServer(counted(1 << 30, sent, with_length=False, status=404)) as server:
-        found = asker(server.host).transport.ask(Request(server.url))
+        found = asker(server.host).transport.send(HttpRequest(server.url))
 
         assert found.status == 404
         assert 0 < len(found.read()) <= 64 << 10
@@ -688,7 +688,7 @@ def test_a_host_that_is_not_listed_is_never_asked_without_tls() -> None:
     ("name", "days", "check"),
     [("other.example", 30, "IP address mismatch"), ("127.0.0.1", -1, "certificate has expired")],
 )
-def test_a_wrong_certificate_is_final_and_the_failed_check_is_told(
+def test_a_wrong_certificate_is_not_retried_and_the_reason_is_shown(
     tmp_path: Path, name: str, days: int, check: str
 ) -> None:
     certificate = make_certificate(tmp_path, name=name, days=days)
@@ -798,7 +798,7 @@ def test_a_proxy_for_https_is_asked_for_a_tunnel_and_nothing_else(canary: str) -
 @pytest.mark.parametrize(
     "proxy", ["robin:{canary}@proxy.example:port", "http://robin:{canary}@[x", "socks5://robin:{canary}@p:1"]
 )
-def test_a_proxy_that_cannot_be_used_is_told_without_its_password(proxy: str, canary: str) -> None:
+def test_the_error_for_an_invalid_proxy_does_not_show_its_password(proxy: str, canary: str) -> None:
     world = asker("registry.example", environ={"HTTP_PROXY": proxy.format(canary=canary)})
 
     with pytest.raises(InvalidInput, match="proxy") as refusal:
@@ -902,7 +902,7 @@ def test_nothing_is_asked_once_the_time_is_up() -> None:
 
 
 def test_secrets_are_not_shown_by_a_request_itself(canary: str) -> None:
-    request = Request("https://a.example/", {"Authorization": canary}, body=canary.encode())
+    request = HttpRequest("https://a.example/", {"Authorization": canary}, body=canary.encode())
 
     assert canary not in repr(request)
     assert canary not in repr(asker(environ=logins({"a.example": canary})).transport)
