@@ -52,9 +52,9 @@ def test_equal_locks_are_written_alike(made: Lock) -> None:
 
 
 def test_packages_come_in_the_order_of_their_sources() -> None:
-    made = lock([package("b v1.0.0"), package("a v1.0.0"), package("a-b v1.0.0"), package("a/b v1.0.0")])
+    made = lock([package("b v1.0.0"), package("a v1.0.0"), package("a-b v1.0.0"), package("a.b v1.0.0")])
 
-    names = ["a", "a-b", "a/b", "b"]
+    names = ["a", "a-b", "a.b", "b"]
     assert list(made.packages) == [source(name) for name in names]
     assert [one.source for one in made.in_order()] == [source(name) for name in names]
 
