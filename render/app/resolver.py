@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from render.app.head_start import HeadStart
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Progress, Reporter
 from render.deadline import Deadline
@@ -18,7 +19,6 @@ from render.lifecycle.update import CurrentLock, LockOptions, is_current, read_c
 from render.lock.format import check_revision
 from render.lock.model import Lock, LockedPackage
 from render.lock.verify import VerifyFinding, verify_tag
-from render.manifests.objects import render_lock
 from render.packages import Package
 from render.references import Reference, Source
 from render.resolve.model import Catalog
@@ -71,6 +71,7 @@ class Resolver:
         new: bool = False,
         deadline: Deadline | None = None,
         in_memory: bool = False,
+        head_start: HeadStart | None = None,
     ) -> None:
         self.limits = operator.limits
         self._operator = operator
@@ -83,7 +84,8 @@ class Resolver:
         self._deadline = deadline
         # Whether the new lock is only rendered, never written.
         self._in_memory = in_memory
-        self._world: World | None = None
+        self._head_start = head_start
+        self._world: World | None = head_start.world if head_start else None
 
     def resolve(self, folder: Path) -> Outcome:
         """Resolve one folder, starting from its lock."""
@@ -92,16 +94,24 @@ class Resolver:
 
     def render(self, folder: Path) -> list[dict[str, Any]]:
         """Resolve one folder, and return the objects that its new lock renders."""
+        # Imported late: locking renders nothing.
+        from render.manifests.objects import render_lock
+
         outcome = self.resolve(folder)
         return render_lock(outcome.after, outcome.inputs, self.limits, self._operator.environ)
 
     def read(self, folder: Path) -> ReadFolder:
         """Read the inputs and the lock of a folder."""
-        inputs = read_inputs(folder, self.limits, self._operator.environ)
+        inputs = self._read_inputs(folder)
         current = read_current(folder, self.limits, new=self._new, in_memory=self._in_memory)
         for note in current.notes:
             self._reporter.say(note)
         return ReadFolder(inputs, current)
+
+    def _read_inputs(self, folder: Path) -> Inputs:
+        if self._head_start and self._head_start.inputs.folder == folder:
+            return self._head_start.inputs
+        return read_inputs(folder, self.limits, self._operator.environ)
 
     def answer(self, read: ReadFolder, around: Neighbours) -> Outcome:
         """Resolve a folder among the other folders of its cluster."""
@@ -128,13 +138,17 @@ class Resolver:
         catalog = self._world.catalog(layouts, inputs.rewrites, offline=self._offline)
         known = LockedTags(catalog, current) if self._offline else catalog
         with self._reporter.progress(f"resolving {inputs.folder}") as progress:
-            watched = _Watched(known, progress)
+            watched = _Watched(known, progress, self._head_start_of(inputs))
             update = update_lock(inputs, current, watched, self.limits, self._options, around)
         moved = [] if self._offline else self._moved_tags(current, update.lock, catalog)
         notes = (*update.notes, *moved)
         for note in notes:
             self._reporter.warn(note)
         return update.lock, notes
+
+    def _head_start_of(self, inputs: Inputs) -> HeadStart | None:
+        # Another folder may have other rewrites.
+        return self._head_start if self._head_start and self._head_start.inputs is inputs else None
 
     def _moved_tags(self, before: Lock, after: Lock, catalog: "PackageCatalog") -> list[str]:
         """Describe the pins that are kept although their tags now name other bytes."""
@@ -170,14 +184,17 @@ class _Watched:
 
     catalog: Catalog
     progress: Progress
+    head_start: HeadStart | None
 
     def tags(self, source: Source) -> Sequence[str]:
         """Return all tags of a source."""
-        return self.catalog.tags(source)
+        start = self.head_start
+        return start.tags(source, self.catalog) if start else self.catalog.tags(source)
 
     def package(self, reference: Reference) -> Package:
         """Return the package that a reference names."""
         self.progress.expect()
-        package = self.catalog.package(reference)
+        start = self.head_start
+        package = start.package(reference, self.catalog) if start else self.catalog.package(reference)
         self.progress.advance()
         return package

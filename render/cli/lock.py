@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from render.app.commit_options import CommitOptions
-from render.app.diff import read_live_lock
-from render.app.lock import lock_folders, lock_texts, require_unchanged
+from render.app.head_start import start_requests
 from render.app.operator_settings import OperatorSettings
-from render.app.resolver import Outcome, Resolver
 from render.cli.operator_options import CACHE, GIT_TOKEN, REGISTRIES, OperatedCommand, operator_settings
 from render.cli.options import commit_options, folders_argument, layout_option, offline_option, output_option
 from render.cli.output import Output
-from render.lifecycle.update import LockOptions
-from render.views.report import format_report, report_document
 
 if TYPE_CHECKING:
     from render.app.commit import Committer
+    from render.app.resolver import Outcome
     from render.views.committed import Committed
 
 
@@ -91,9 +88,20 @@ def lock(
     operator = operator_settings()
     how_to_commit = CommitOptions(**how)
     _check_usage(how_to_commit, commits=commits, check=check)
+    head_start = None if offline or new else start_requests(operator, output, folders[0], layouts)
+    # Imported late: the first requests are under way meanwhile.
+    import render.yaml.libyaml  # noqa: F401 - parses their answers
+    from render.app.diff import read_live_lock
+    from render.app.lock import lock_folders, lock_texts, require_unchanged
+    from render.app.resolver import Resolver
+    from render.lifecycle.update import LockOptions
+    from render.views.report import report_document
+
     cluster = read_live_lock(live, operator.limits) if live else None
     options = LockOptions(packages, everything, allow_downgrade, accept_unknown, cluster)
-    resolver = Resolver(operator, output, layouts, offline=offline, options=options, new=new)
+    resolver = Resolver(
+        operator, output, layouts, offline=offline, options=options, new=new, head_start=head_start
+    )
     committer = _open_committer(output, how_to_commit, folders, operator) if commits else None
     outcomes = lock_folders(resolver, folders, output, write=not check and not dry_run)
     if form != "json":
@@ -139,8 +147,10 @@ def _write_committed(made: "Sequence[Committed]", output: Output, *, to_branch: 
     write_committed(made, output, to_branch=to_branch)
 
 
-def _write_reports(outcomes: Sequence[Outcome], output: Output, *, to_stderr: bool) -> None:
+def _write_reports(outcomes: "Sequence[Outcome]", output: Output, *, to_stderr: bool) -> None:
     """Write what changed in every lock: to stdout, or to stderr if the text of a pull request is the result."""
+    from render.views.report import format_report
+
     several = len(outcomes) > 1
     reports = [format_report(str(one.folder), one.before, one.after, several=several) for one in outcomes]
     if to_stderr:
