@@ -39,12 +39,12 @@ class LockProblems(Problems):
     def __init__(self, limits: Limits) -> None:
         super().__init__()
         self.limits = limits
-        # How many of them are a package that is listed twice.
+        # How many of the problems are a package that is listed twice.
         self.doubled = 0
 
     def add_doubled(self, place: Place, source: object) -> None:
         """Record a package that is listed twice, as Git may merge it."""
-        self.add(place, f"{source} stands here a second time")
+        self.add(place, f"{source} is listed a second time")
         self.doubled += 1
 
     def with_lines(self, data: bytes, lines: Sequence[int] = ()) -> list[str]:
@@ -59,7 +59,7 @@ class LockProblems(Problems):
 
 
 def _nearest_line(place: Place, known: Mapping[Place, int]) -> int:
-    # A missing field has no line of its own; what it is missing from has one.
+    # A missing field has no line of its own, so its mapping gives the line.
     found = (known[place[:i]] for i in range(len(place), 0, -1) if place[:i] in known)
     return next(found, 1)
 
@@ -70,9 +70,9 @@ def _in_document(place: Place) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LockEntry:
-    """What the first document says of a package."""
+    """The entry of a package in the first document."""
 
-    # As the cluster knows it; both documents are joined by that.
+    # The source in the cluster, by which both documents are joined.
     source: Source
     kind: Kind
     name: str
@@ -83,14 +83,14 @@ class LockEntry:
 
 @dataclass(frozen=True, slots=True)
 class DetailsEntry:
-    """What the second document says of a package; its version, kind and dependencies are missing."""
+    """The entry of a package in the second document, without version, kind and dependencies."""
 
     package: LockedPackage
     index: int
 
     @property
     def source(self) -> Source:
-        """The source by which the cluster knows it."""
+        """The source that the package has in the cluster."""
         return self.package.cluster_source
 
 
@@ -98,21 +98,21 @@ E = TypeVar("E", LockEntry, DetailsEntry)
 
 
 @dataclass(frozen=True, slots=True)
-class Halves:
-    """Both documents; whether they agree, and hold each source once, is another question."""
+class LockDocuments:
+    """Both documents as they are; they may disagree, or hold a source twice."""
 
     entries: tuple[LockEntry, ...]
     details: tuple[DetailsEntry, ...]
     inputs: Mapping[str, str]
     revision: int
-    # Every source that a document names, also those whose package has a problem.
+    # Every source in each document, including those of packages with a problem.
     named: tuple[frozenset[Source], frozenset[Source]]
     deactivated: tuple[LockedPackage, ...] = ()
     provided: tuple[Provided, ...] = ()
 
 
-def read_halves(first: Any, second: Any, problems: LockProblems) -> Halves:
-    """Read both documents; a package with a problem is left out."""
+def read_documents(first: Any, second: Any, problems: LockProblems) -> LockDocuments:
+    """Read both documents; leave out packages that have a problem."""
     lock, details = Fields(first, problems, (0,)), Fields(second, problems, (1,))
     revision = _read_revision(details)
     problems.ignore_unknown = revision > FORMAT_REVISION
@@ -120,7 +120,7 @@ def read_halves(first: Any, second: Any, problems: LockProblems) -> Halves:
     _read_head(details, DETAILS_API, "LockDetails", _DETAILS_FIELDS)
     entries, in_lock = _read_packages(lock, _read_entry, problems)
     more, in_details = _read_packages(details, _read_details, problems)
-    return Halves(
+    return LockDocuments(
         entries,
         more,
         _read_inputs(details),
@@ -170,7 +170,7 @@ def _read_packages(
         known = len(problems)
         value = read(entry)
         named.add(value.source)
-        # An entry that is no mapping was reported before, and has no source.
+        # An entry that is not a mapping has been reported, and has no source.
         if len(problems) == known and value.source != _NO_SOURCE:
             found.append(value)
     return tuple(found), frozenset(named - {_NO_SOURCE})

@@ -1,4 +1,4 @@
-"""What LockDetails says of each package: what Crossplane's own Lock has no place for."""
+"""The entries of LockDetails: all about a package that has no place in Crossplane's own Lock."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -48,7 +48,7 @@ _NO_SOURCE = Source("", "")
 
 
 def read_source(entry: Fields) -> Source:
-    """Read the source of an entry; one that is none is empty."""
+    """Read the source of an entry; an invalid one becomes an empty source."""
     return _optional_source(entry, "source", entry.required_text("source")) or _NO_SOURCE
 
 
@@ -66,16 +66,16 @@ def read_version(entry: Fields) -> str:
 
 
 def read_package(entry: Fields) -> LockedPackage:
-    """Read a package of LockDetails; its version, kind and dependencies stand in the first document."""
+    """Read a package of LockDetails; its version, kind and dependencies are in the first document."""
     entry.allow(_PACKAGE_FIELDS)
     state = State.WANTED if entry.get("state") is None else _word(entry, "state", State)
     if state is State.DEACTIVATED:
-        entry.complain("what is deactivated stands under deactivated", "state")
+        entry.complain("a deactivated package belongs under deactivated", "state")
     return _read_package(entry, read_source(entry), Kind.PROVIDER, "", state or State.WANTED)
 
 
 def read_deactivated(entry: Fields) -> LockedPackage:
-    """Read a package that was replaced and is switched off."""
+    """Read a deactivated package."""
     entry.allow(_DEACTIVATED_FIELDS)
     package = _read_package(
         entry, read_source(entry), read_kind(entry), read_version(entry), State.DEACTIVATED
@@ -106,7 +106,7 @@ def read_provided(entry: Fields) -> Provided:
 
 
 def _check_version(entry: Fields, package: LockedPackage | Provided) -> None:
-    """Of packages in both documents the same is found by comparing these."""
+    """Compare version, digest and tag; for a package in both documents, `disagreement` does it."""
     if is_digest(package.version) and not package.by_digest:
         entry.complain(f"the version is {package.version}, the digest {package.digest}", "version")
     if package.tag is not None and not is_digest(package.version):
@@ -122,7 +122,7 @@ def _read_folder(entry: Fields) -> str:
 
 
 def _read_package(entry: Fields, source: Source, kind: Kind, version: str, state: State) -> LockedPackage:
-    # Most packages have few of these.
+    # Only fields that are there are read: most packages have few of them.
     more = {name: read(entry, key) for key, (name, read) in _OPTIONAL.items() if entry.get(key) is not None}
     digest, object_name = _read_digest(entry), _read_object(entry)
     return LockedPackage(source, version, digest, kind, object_name, state=state, **more)
@@ -204,7 +204,7 @@ def _read_replaced(entry: Fields) -> Replaced:
 
 
 def _read_stale_entry(entry: Fields, key: str) -> tuple[str, ...]:
-    """Read what an entry names: dependencies, as their package writes them."""
+    """Read the dependencies that a stale entry names, as their package spells them."""
     names = entry.list_of_texts(key)
     for i, text in enumerate(names):
         entry.parse_text(text, parse_dependency_source, key, i)
@@ -236,7 +236,7 @@ def _word(entry: Fields, key: str, words: type[W]) -> W | None:
         return None
 
 
-# The fields that a package need not have: where each is kept, and what reads it.
+# The optional fields of a package: the attribute that holds each, and the function that reads it.
 _OPTIONAL: Mapping[str, tuple[str, Callable[[Fields, str], Any]]] = {
     "requiredBy": ("required_by", _read_required_by),
     "root": ("root", Fields.optional_text),

@@ -12,7 +12,7 @@ from render.lock.model import FORMAT_REVISION, FORMAT_VERSION, Lock
 from render.lock.parse import UnsupportedLock, parse_lock
 from render.system.files import LOCK_FILE, is_there, read_plain, replace_file
 
-# At the start of a line there are only the keys of a document itself.
+# Only top-level keys start at the beginning of a line.
 _FORMAT = rb"(?m)^(version|revision): *([0-9]{1,9})\s*$"
 _LEFTOVER = r"\.[0-9a-f]{16}"
 _LEFTOVER_SECONDS = 60
@@ -21,7 +21,7 @@ _SUPPORTED = {b"version": FORMAT_VERSION, b"revision": FORMAT_REVISION}
 
 
 class LinkedLock(RenderError):
-    """A link in the lock's place: following it would read or overwrite something else."""
+    """A symbolic link in place of the lock; following it would read or overwrite another file."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -49,26 +49,26 @@ def read_lock_bytes(folder: Path, limits: Limits) -> bytes | None:
 
 
 def write_lock(folder: Path, text: str, *, limits: Limits = _DEFAULTS) -> bool:
-    """Replace the lock of a folder if its text is another one, and tell whether it was."""
+    """Replace the lock of a folder if its text has changed; return whether it has."""
     old = read_lock_bytes(folder, limits)
     data = text.encode()
     if old == data:
         return False
     if old is not None:
-        _keep_what_is_newer(old, folder / LOCK_FILE)
+        _refuse_newer(old, folder / LOCK_FILE)
     replace_file(folder / LOCK_FILE, data)
     _sweep(folder)
     return True
 
 
-def _keep_what_is_newer(old: bytes, path: Path) -> None:
+def _refuse_newer(old: bytes, path: Path) -> None:
     for key, digits in re.findall(_FORMAT, old):
         if int(digits) > _SUPPORTED[key]:
             raise UnsupportedLock(str(path), int(digits)) if key == b"version" else NewerRevision(int(digits))
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed runs left beside the lock; whoever writes right now needs less than a minute."""
+    """Remove temporary files of killed runs; a run that is writing now needs less than a minute."""
     for path in folder.glob(f".{LOCK_FILE}.*"):
         with suppress(OSError):
             old = time.time() - path.lstat().st_mtime > _LEFTOVER_SECONDS

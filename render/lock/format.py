@@ -24,7 +24,7 @@ HEADER = "# Written by xplock. Edit what you ask for, not this file, and run `xp
 LOCK_API = "pkg.crossplane.io/v1beta1"
 PACKAGE_API = "pkg.crossplane.io/v1"
 DETAILS_API = "xplock.dev/v1alpha1"
-# Applying it would overwrite the cluster's own Lock, so neither Argo CD nor kustomize may.
+# Keeps Argo CD and kustomize from applying it, which would overwrite the cluster's own Lock.
 METADATA: Mapping[str, Any] = {
     "name": "lock",
     "annotations": {"argocd.argoproj.io/hook": "Skip", "config.kubernetes.io/local-config": "true"},
@@ -32,13 +32,13 @@ METADATA: Mapping[str, Any] = {
 
 
 class NewerRevision(RenderError):
-    """A lock that holds more than this xplock knows, and that writing would drop."""
+    """A lock of a newer xplock, with fields that writing it would drop."""
 
     def __init__(self, revision: int) -> None:
         super().__init__(
             "the lock is not written",
             why=f"it was written by a newer xplock, as revision {revision}; this one knows revision {FORMAT_REVISION} "
-            "and would drop what it does not know",
+            "and would drop the fields it does not know",
             next="use an xplock at least as new as the one that wrote the lock",
         )
 
@@ -50,14 +50,14 @@ def check_revision(lock: Lock) -> None:
 
 
 def format_lock(lock: Lock) -> str:
-    """Write a lock."""
+    """Return the text of a lock."""
     check_revision(lock)
     documents = [_lock_document(lock), _details_document(lock)]
     return HEADER + "---\n".join(map(format_document, documents))
 
 
 def _lock_document(lock: Lock) -> dict[str, Any]:
-    # As the cluster knows them: a package that becomes an alias stays where it is.
+    # Sorted by the source in the cluster, so that a package that becomes an alias keeps its place.
     packages = sorted(map(_lock_entry, lock.packages.values()), key=lambda entry: str(entry["source"]))
     return {"apiVersion": LOCK_API, "kind": "Lock", "metadata": METADATA, "packages": packages}
 
@@ -67,7 +67,7 @@ def _lock_entry(package: LockedPackage) -> dict[str, Any]:
         "apiVersion": PACKAGE_API,
         "kind": package.kind,
         "name": revision_name(package.object_name, package.digest),
-        # What the cluster will hold: of an alias, the source that its object names.
+        # An alias has the source that its object names in the cluster.
         "source": str(package.cluster_source),
         "version": package.version,
         "dependencies": [_dependency_entry(dependency) for dependency in package.dependencies],
@@ -96,7 +96,7 @@ def _details_document(lock: Lock) -> dict[str, Any]:
         "inputs": dict(lock.inputs),
         **_listed("deactivated", [_deactivated_entry(package) for package in lock.deactivated.values()]),
         **_listed("provided", [_provided_entry(package) for package in lock.provided.values()]),
-        # Always there and always last: the first document tells which packages a file that was cut short has lost.
+        # Always there and always last: compared with the first document, it shows packages that a truncated file lost.
         "packages": [_details_entry(package) for package in lock.in_order()],
     }
 
@@ -106,7 +106,7 @@ def _listed(key: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _deactivated_entry(package: LockedPackage) -> dict[str, Any]:
-    """Return everything about a package that the first document does not hold: the cluster's Lock has no entry for it."""
+    """Return the whole entry of a deactivated package, which has none in the first document."""
     details = _details_entry(package)
     return {
         "source": details.pop("source"),
@@ -155,7 +155,7 @@ def _details_entry(package: LockedPackage) -> dict[str, Any]:
         "fields": package.fields or None,
         "overrides": package.overrides or None,
         "keptPins": [_pin_entry(pin) for pin in package.kept_pins] or None,
-        # Always there and always last: of a file that was cut short, no block is whole by chance.
+        # Always there and always last, so that the last block of a truncated file is never complete by chance.
         "digest": package.digest,
     }
     return {key: value for key, value in entry.items() if value is not None}

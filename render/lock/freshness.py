@@ -1,4 +1,4 @@
-"""Whether a lock still is the answer to what is asked for."""
+"""Is a lock up to date with its inputs?"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,7 +26,7 @@ class MissingLock(Differs):
 
 
 class StaleLock(Differs):
-    """A lock that does not answer what is asked for now, or that contradicts itself."""
+    """A lock that does not match its inputs, or that contradicts itself."""
 
     def __init__(self, place: str, why: list[str]) -> None:
         super().__init__(
@@ -37,7 +37,7 @@ class StaleLock(Differs):
 
 
 def require_lock(folder: Path, limits: Limits) -> Lock:
-    """Read a folder's lock, which has to be there."""
+    """Read a folder's lock; raise if it is missing."""
     lock = read_lock(folder, limits)
     if lock is None:
         raise MissingLock(folder)
@@ -64,7 +64,7 @@ def compare_inputs(lock: Lock, record: Mapping[str, str]) -> list[str]:
 
 
 def require_fresh(lock: Lock, record: Mapping[str, str], *, place: str) -> None:
-    """Refuse a lock that is stale, with the reasons."""
+    """Raise if a lock is stale, with the reasons."""
     why = compare_inputs(lock, record) + check_closure(lock)
     if why:
         raise StaleLock(place, why)

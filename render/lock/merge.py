@@ -12,10 +12,10 @@ from typing import TypeAlias
 
 from render.errors import Unsatisfiable
 from render.limits import Limits
-from render.lock.documents import DetailsEntry, E, Halves, LockEntry
+from render.lock.documents import DetailsEntry, E, LockDocuments, LockEntry
 from render.lock.graph import find_successors
 from render.lock.model import Lock, LockedPackage, Provided, Replaced, State
-from render.lock.parse import InvalidLock, disagreement, join, parse_halves
+from render.lock.parse import InvalidLock, disagreement, join, parse_lock_documents
 from render.lock.pins import join_pins
 from render.moves import CircularMoves, Consent, Move, Strategy, follow_moves
 from render.references import Source
@@ -191,7 +191,9 @@ class _Side:
 
 def merge_sides(data: bytes, limits: Limits, *, place: str) -> MergedLock:
     """Read both sides of a lock with conflict markers; without any, what Git made of both by itself."""
-    sides = [parse_halves(side.data, limits, place=place, lines=side.lines) for side in _split(data, place)]
+    sides = [
+        parse_lock_documents(side.data, limits, place=place, lines=side.lines) for side in _split(data, place)
+    ]
     active, off = _active(sides), _deactivated(sides)
     _refuse(place, [*_contradicting_states(sides, active, off), *_contradicting_moves(sides)])
     found = [choose_versions(active[source]) for source in sorted(active, key=str)]
@@ -233,21 +235,21 @@ def _split(data: bytes, place: str) -> tuple[_Side, _Side]:
     return ours, theirs
 
 
-def _active(sides: Iterable[Halves]) -> dict[Source, list[LockedPackage]]:
-    """Return what the sides say of each source that the cluster knows; nothing, where their halves do not fit."""
+def _active(sides: Iterable[LockDocuments]) -> dict[Source, list[LockedPackage]]:
+    """Return what the sides say of each source that the cluster knows; nothing, where their two entries do not fit."""
     entries = _by_source(entry for side in sides for entry in side.entries)
     details = _by_source(entry for side in sides for entry in side.details)
     return {source: _candidates(entries[source], details[source]) for source in {**entries, **details}}
 
 
-def _deactivated(sides: Iterable[Halves]) -> dict[Source, list[LockedPackage]]:
+def _deactivated(sides: Iterable[LockDocuments]) -> dict[Source, list[LockedPackage]]:
     found: dict[Source, list[LockedPackage]] = defaultdict(list)
     for package in (package for side in sides for package in side.deactivated):
         found[package.cluster_source].append(package)
     return {source: _distinct(packages) for source, packages in found.items()}
 
 
-def _provided(sides: Iterable[Halves]) -> dict[Source, Provided]:
+def _provided(sides: Iterable[LockDocuments]) -> dict[Source, Provided]:
     """Return what other folders provide; what that is today will be read there again."""
     found: dict[Source, list[Provided]] = defaultdict(list)
     for package in (package for side in sides for package in side.provided):
@@ -263,7 +265,7 @@ def _by_source(entries: Iterable[E]) -> dict[Source, list[E]]:
 
 
 def _candidates(entries: Iterable[LockEntry], details: Iterable[DetailsEntry]) -> list[LockedPackage]:
-    # Git may have merged one document and left a conflict in the other, so that one side's halves differ.
+    # Git may have merged one document and left a conflict in the other, so that the two entries of one side differ.
     pairs = product(entries, details)
     return _distinct([join(entry, more) for entry, more in pairs if not disagreement(entry, more)])
 
@@ -273,7 +275,7 @@ def _distinct(packages: Sequence[LockedPackage]) -> list[LockedPackage]:
 
 
 def _contradicting_states(
-    sides: Iterable[Halves],
+    sides: Iterable[LockDocuments],
     active: Mapping[Source, Sequence[LockedPackage]],
     off: Mapping[Source, Sequence[LockedPackage]],
 ) -> Iterator[str]:
@@ -285,14 +287,14 @@ def _contradicting_states(
         if len(names[source]) > 1:
             yield f"{source} is the object {' and also '.join(sorted(names[source]))}"
         elif source in active and not active[source]:
-            # A half alone tells either no version or no name.
+            # One entry alone has either no version or no name.
             yield f"{source}: what Git left of its two entries does not fit together"
         elif source in active and source in off:
             successors = sorted({str(one) for package in off[source] for one in package.replaced_by})
             yield f"{source} is active, and also deactivated and replaced by {' and '.join(successors)}"
 
 
-def _contradicting_moves(sides: Sequence[Halves]) -> Iterator[str]:
+def _contradicting_moves(sides: Sequence[LockDocuments]) -> Iterator[str]:
     ours, theirs = (recorded_ways(more.package for more in side.details) for side in sides)
     return contradicting_moves(ours, theirs)
 

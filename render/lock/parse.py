@@ -7,7 +7,15 @@ from render import __version__
 from render.errors import InvalidInput, RenderError
 from render.lean import Any, replace
 from render.limits import Limits
-from render.lock.documents import DOCUMENTS, DetailsEntry, E, Halves, LockEntry, LockProblems, read_halves
+from render.lock.documents import (
+    DOCUMENTS,
+    DetailsEntry,
+    E,
+    LockDocuments,
+    LockEntry,
+    LockProblems,
+    read_documents,
+)
 from render.lock.model import FORMAT_VERSION, Lock, LockedPackage, Provided
 from render.names import revision_name
 from render.references import Source, is_digest
@@ -16,13 +24,13 @@ from render.yaml.documents import InvalidDocument, Place, lock_rules, parse_docu
 
 _SHOWN_PROBLEMS = 50
 _HIGHEST_VERSION = 1_000_000_000
-# Git writes seven of a kind at the start of a line; nothing that we write starts a line with them.
+# Git starts a line with seven equal characters; no line of a lock starts like that.
 _MARKS = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
 _MARKER = rb"(?m)^(?:<{7}|\|{7}|={7}|>{7})(?: [^\n]*)?\r?$"
 
 
 class InvalidLock(InvalidInput):
-    """A lock that was edited, damaged or merged into something that is no lock."""
+    """A file that is not a valid lock: edited, damaged, or merged by Git into something else."""
 
     def __init__(self, place: str, problems: Sequence[str]) -> None:
         super().__init__(
@@ -30,17 +38,17 @@ class InvalidLock(InvalidInput):
             why=first_lines(problems, _SHOWN_PROBLEMS),
             next=[
                 "restore it from Git",
-                "or run `xplock lock --new`, which knows nothing of what is installed",
+                "or run `xplock lock --new`, which starts without knowing what is installed",
             ],
         )
 
 
 class DoubledLock(InvalidLock):
-    """A lock into which Git merged the same package twice, without a conflict; nothing else is wrong with it."""
+    """A lock whose only fault is that Git merged the same package into it twice, without a conflict."""
 
 
 class ConflictedLock(InvalidInput):
-    """A lock in which Git left a conflict."""
+    """A lock with conflict markers."""
 
     def __init__(self, place: str, line: int) -> None:
         super().__init__(
@@ -62,32 +70,32 @@ class UnsupportedLock(RenderError):
 
 
 def parse_lock(data: bytes | str, limits: Limits, *, place: str) -> Lock:
-    """Parse a lock; whatever is wrong with it is reported at once."""
+    """Parse a lock; all problems are reported in one error."""
     data = data.encode() if isinstance(data, str) else data
     marker = re.search(_MARKER, data) if any(mark in data for mark in _MARKS) else None
     if marker:
         raise ConflictedLock(place, data.count(b"\n", 0, marker.start()) + 1)
     problems = LockProblems(limits)
-    halves = _parse(data, problems, place)
-    packages = {package.source: package for package in _join_all(halves, problems)}
-    deactivated = {package.cluster_source: package for package in halves.deactivated}
-    provided = {package.source: package for package in halves.provided}
-    _find_repeated(halves, problems)
-    _find_contradictions(halves, packages, problems)
+    documents = _parse(data, problems, place)
+    packages = {package.source: package for package in _join_all(documents, problems)}
+    deactivated = {package.cluster_source: package for package in documents.deactivated}
+    provided = {package.source: package for package in documents.provided}
+    _find_repeated(documents, problems)
+    _find_contradictions(documents, packages, problems)
     _raise_problems(problems, data, place)
-    return Lock(packages, halves.inputs, halves.revision, deactivated, provided)
+    return Lock(packages, documents.inputs, documents.revision, deactivated, provided)
 
 
-def parse_halves(data: bytes, limits: Limits, *, place: str, lines: Sequence[int]) -> Halves:
+def parse_lock_documents(data: bytes, limits: Limits, *, place: str, lines: Sequence[int]) -> LockDocuments:
     """Parse both documents without comparing them; `lines` are those of the file that the text was cut from."""
     problems = LockProblems(limits)
-    halves = _parse(data, problems, place, lines)
+    documents = _parse(data, problems, place, lines)
     _raise_problems(problems, data, place, lines)
-    return halves
+    return documents
 
 
 def disagreement(entry: LockEntry, details: DetailsEntry) -> str:
-    """Return why two entries cannot be about the same package, or nothing."""
+    """Return why two entries cannot describe the same package; empty if they can."""
     package = details.package
     expected = revision_name(package.object_name, package.digest)
     if entry.name != expected:
@@ -100,11 +108,11 @@ def disagreement(entry: LockEntry, details: DetailsEntry) -> str:
 
 
 def join(entry: LockEntry, details: DetailsEntry) -> LockedPackage:
-    """Put together what both documents say of a package."""
+    """Join the two entries of a package."""
     return replace(details.package, version=entry.version, kind=entry.kind, dependencies=entry.dependencies)
 
 
-def _parse(data: bytes, problems: LockProblems, place: str, lines: Sequence[int] = ()) -> Halves:
+def _parse(data: bytes, problems: LockProblems, place: str, lines: Sequence[int] = ()) -> LockDocuments:
     try:
         documents = parse_documents(data, lock_rules(problems.limits))
     except InvalidDocument as error:
@@ -114,7 +122,7 @@ def _parse(data: bytes, problems: LockProblems, place: str, lines: Sequence[int]
     if len(documents) != len(DOCUMENTS):
         found = f"expected two documents, Lock and LockDetails; found {len(documents)}"
         raise InvalidLock(place, [found])
-    return read_halves(documents[0], documents[1], problems)
+    return read_documents(documents[0], documents[1], problems)
 
 
 def _refuse_newer(documents: list[Any], place: str) -> None:
@@ -125,10 +133,10 @@ def _refuse_newer(documents: list[Any], place: str) -> None:
                 raise UnsupportedLock(place, version)
 
 
-def _join_all(halves: Halves, problems: LockProblems) -> Iterator[LockedPackage]:
-    entries = _by_source(halves.entries, 0, problems)
-    details = _by_source(halves.details, 1, problems)
-    in_lock, in_details = halves.named
+def _join_all(documents: LockDocuments, problems: LockProblems) -> Iterator[LockedPackage]:
+    entries = _by_source(documents.entries, 0, problems)
+    details = _by_source(documents.details, 1, problems)
+    in_lock, in_details = documents.named
     for source, entry in entries.items():
         if source not in in_details:
             problems.add((0, "packages", entry.index), f"{source} is missing in LockDetails")
@@ -152,27 +160,27 @@ def _by_source(entries: Iterable[E], document: int, problems: LockProblems) -> d
     return found
 
 
-def _find_repeated(halves: Halves, problems: LockProblems) -> None:
-    """Find packages that are there under two sources of the cluster; under one, that was found before."""
+def _find_repeated(documents: LockDocuments, problems: LockProblems) -> None:
+    """Find packages that are listed under two sources of the cluster."""
     known: dict[Source, Source] = {}
-    for more in halves.details:
+    for more in documents.details:
         if known.setdefault(more.package.source, more.source) != more.source:
             problems.add_doubled((1, "packages", more.index, "source"), more.package.source)
 
 
 def _find_contradictions(
-    halves: Halves, packages: Mapping[Source, LockedPackage], problems: LockProblems
+    documents: LockDocuments, packages: Mapping[Source, LockedPackage], problems: LockProblems
 ) -> None:
     """Find objects with two owners, and packages that are in two states at once."""
     owners = {(package.kind, package.object_name): package.cluster_source for package in packages.values()}
     seen = {source for package in packages.values() for source in (package.source, package.cluster_source)}
     wrong = {place[:3] for place, _ in problems.found}
-    for place, package in _others(halves):
+    for place, package in _others(documents):
         if place in wrong:
             continue
-        # What is switched off may be an alias that has ended: its bytes then are also those of a package.
-        off = isinstance(package, LockedPackage)
-        sources = {package.cluster_source} if off else {package.source, package.cluster_source}
+        # A deactivated package may be a former alias: its own source may then be that of an active package.
+        deactivated = isinstance(package, LockedPackage)
+        sources = {package.cluster_source} if deactivated else {package.source, package.cluster_source}
         if sources & seen:
             problems.add_doubled((*place, "source"), min(sources & seen))
         seen |= sources
@@ -181,10 +189,10 @@ def _find_contradictions(
             problems.add((*place, "object"), _namesake(package, other))
 
 
-def _others(halves: Halves) -> Iterator[tuple[Place, LockedPackage | Provided]]:
-    for i, package in enumerate(halves.deactivated):
+def _others(documents: LockDocuments) -> Iterator[tuple[Place, LockedPackage | Provided]]:
+    for i, package in enumerate(documents.deactivated):
         yield (1, "deactivated", i), package
-    for i, provided in enumerate(halves.provided):
+    for i, provided in enumerate(documents.provided):
         yield (1, "provided", i), provided
 
 
@@ -201,7 +209,7 @@ def _find_namesakes(
 
 
 def _namesake(package: LockedPackage | Provided, other: Source) -> str:
-    return f"the {package.kind} {package.object_name} is also that of {other}"
+    return f"the {package.kind} {package.object_name} also belongs to {other}"
 
 
 def _raise_problems(problems: LockProblems, data: bytes, place: str, lines: Sequence[int] = ()) -> None:

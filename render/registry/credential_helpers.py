@@ -1,4 +1,4 @@
-"""docker-credential-* programs: started, asked one question, and ended in time whatever they do."""
+"""docker-credential-* programs: each is asked for one server, within bounds."""
 
 import json
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ _NOT_FOUND = b"credentials not found"
 
 
 class HelperFailed(RenderError):
-    """A credential helper that gave neither credentials nor word that there are none."""
+    """A credential helper that failed; one without credentials for the server is no failure."""
 
     def __init__(self, helper: str, server: str, why: str, *, next: str) -> None:
-        # What a helper writes is never shown: it may well be a secret.
+        # Its output is never shown: it may be a secret.
         super().__init__(f"{helper} gave no credentials for {redact(server)}", why=why, next=next)
 
 
@@ -71,7 +71,7 @@ class Helper:
 
     def _too_slow(self, server: str) -> HelperFailed:
         why = f"it was not done after {self.limits.helper_seconds} s"
-        hint = f"see what keeps it, or raise {setting('helper_seconds')}"
+        hint = f"find out why it is slow, or raise {setting('helper_seconds')}"
         return HelperFailed(self.name, server, why, next=hint)
 
     def _failure(self, server: str, why: str) -> HelperFailed:

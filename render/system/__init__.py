@@ -1,1 +1,1 @@
-"""Files, programs, time limits: what the operating system gives."""
+"""Files, programs and time limits of the operating system."""

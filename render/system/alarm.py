@@ -30,20 +30,20 @@ class OutOfTime(RenderError):
     def __init__(self, seconds: float) -> None:
         super().__init__(
             f"no manifests after {seconds:g} seconds",
-            why="Argo CD gives up a little later, without telling why",
+            why="Argo CD cancels the call a little later, without a reason",
             next="lock ahead of time: run `xplock lock` and commit what it writes",
         )
 
 
 class Stopped(RenderError):
-    """Somebody ended the call."""
+    """The call was asked to stop."""
 
     def __init__(self) -> None:
         super().__init__("stopped before the manifests were ready")
 
 
 class Ending(BaseException):
-    """The way out when the call is ended; no Exception, which foreign code on that way might take for one of its own."""
+    """Raised to end the call; not an Exception, which other libraries might catch as one of their own."""
 
     def __init__(self, error: RenderError) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class Ending(BaseException):
 
 @contextmanager
 def hold_ending() -> Iterator[None]:
-    """Let the end of the call wait for this block, such as the start of a program: only then it can be ended, too."""
+    """Let the end of the call wait for this block: a program has to be started before it can be killed."""
     from threading import current_thread, main_thread
 
     # Signals are handled in the main thread, so no other one is ever interrupted.

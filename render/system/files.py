@@ -1,4 +1,4 @@
-"""Files of the user's: read only if they are plain files, replaced and never edited."""
+"""The user's files: only plain ones are read, and a file is replaced as a whole."""
 
 import os
 import stat
@@ -11,7 +11,7 @@ from pathlib import Path
 from render.errors import RenderError
 from render.limits import LimitExceeded, Limits
 
-# What a project folder holds: its lock, and the descriptions of a package on disk.
+# Names of files in a project folder: its lock, and the metadata of a package on disk.
 LOCK_FILE = "crossplane.lock.yaml"
 META_FILE = "crossplane.yaml"
 PROJECT_FILES = ("crossplane-project.yaml", "upbound.yaml")
@@ -19,37 +19,37 @@ PACKAGE_FILES = (META_FILE, *PROJECT_FILES)
 
 
 class InvalidFile(RenderError):
-    """A path that is not the plain file we expect."""
+    """A path that is not a plain file that can be read."""
 
     exit_code = 2
 
 
 def is_there(path: Path) -> bool:
-    """Tell whether anything has this name, be it a link to nothing; a folder that may not be entered tells neither."""
+    """Return whether a path exists, even as a broken link; raise if its folder cannot be entered."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
         raise InvalidFile(
-            f"the files of {path.parent} cannot be looked at",
+            f"the folder {path.parent} cannot be read",
             why=(error.strerror or str(error)).lower(),
-            next="check the path, and who may enter the folder",
+            next="check the path, and the permissions of the folder",
         ) from None
     return True
 
 
 def is_folder(path: Path) -> bool:
-    """Return whether a path is a folder; one that may not be looked at counts as none."""
+    """Return whether a path is a folder; one that cannot be accessed counts as none."""
     try:
         return path.is_dir()
     except OSError:
-        # A name that is too long, or a folder that may not be looked into.
+        # The name is too long, or a folder above it cannot be entered.
         return False
 
 
 def is_file(path: Path) -> bool:
-    """Return whether a path is a file; one that may not be looked at counts as none."""
+    """Return whether a path is a file; one that cannot be accessed counts as none."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -60,12 +60,12 @@ def is_file(path: Path) -> bool:
 def open_plain(path: Path) -> BufferedReader:
     """Open a regular file for reading; links, pipes and devices are refused."""
     try:
-        # Without O_NONBLOCK a pipe in the file's place would hold us for ever.
+        # Without O_NONBLOCK, opening a pipe would block for ever.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise InvalidFile(
             f"{path} cannot be read",
-            # What O_NOFOLLOW says of a link.
+            # The error of O_NOFOLLOW for a link.
             why="it is a symbolic link" if error.errno == ELOOP else (error.strerror or "").lower(),
             next="check the path",
         ) from None
@@ -76,7 +76,7 @@ def open_plain(path: Path) -> BufferedReader:
 
 
 def read_plain(path: Path, most: int) -> bytes | None:
-    """Read a regular file whole, or return nothing if it is larger than so many bytes."""
+    """Read a regular file; return nothing if it is larger than `most` bytes."""
     with open_plain(path) as file:
         data = file.read(most + 1)
     return data if len(data) <= most else None
@@ -89,7 +89,7 @@ def replace_file(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:
         with temporary.open("xb") as file:
-            # Before the first byte: what only some may read is never open to others.
+            # Before the first byte is written, so that a file that only some may read is never open to others.
             _keep_mode(path, file.fileno())
             file.write(data)
             file.flush()
@@ -100,7 +100,7 @@ def replace_file(path: Path, data: bytes) -> None:
             f"{path} cannot be written", why=(error.strerror or str(error)).lower(), next="check the folder"
         ) from None
     finally:
-        # Gone after a success; after anything else, an interrupt too, it must not stay behind.
+        # After a success it is gone already; after an error or an interrupt it must not be left behind.
         _remove(temporary)
     _sync_folder(path.parent)
 
@@ -115,14 +115,14 @@ def _keep_mode(old: Path, new: int) -> None:
         known = old.stat()
     except FileNotFoundError:
         return
-    # Who is not in the group cannot give it; the file is written all the same.
+    # Only a member of the group may set it; without it, the file is written all the same.
     with suppress(PermissionError):
         os.fchown(new, -1, known.st_gid)
     os.fchmod(new, stat.S_IMODE(known.st_mode))
 
 
 def _sync_folder(folder: Path) -> None:
-    # The file is in place already; a folder that cannot be opened or synchronised changes nothing about that.
+    # The file is in place already, even if its folder cannot be synchronised.
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -132,12 +132,12 @@ def _sync_folder(folder: Path) -> None:
 
 
 def read_mounted(environ: Mapping[str, str], variable: str, limit: str, limits: Limits) -> bytes:
-    """Return what is in a file that the operator names; nothing, if it cannot be read."""
+    """Read a file that an operator's variable names; return nothing if it cannot be read."""
     try:
         # Kubernetes mounts a secret as a link to a link.
         data = read_plain(Path(environ[variable]).resolve(), getattr(limits, limit))
     except (InvalidFile, ValueError, OSError, RuntimeError):
-        # The last one, up to Python 3.12, is a link that leads in a circle.
+        # RuntimeError: links in a circle, up to Python 3.12.
         return b""
     if data is None:
         raise LimitExceeded(f"the file that {variable} names is too large", limit, limits)

@@ -1,4 +1,4 @@
-"""Folders that are ours for a while, and gone however a call ends."""
+"""Temporary folders, removed however a call ends."""
 
 import os
 from collections.abc import Iterator
@@ -7,14 +7,14 @@ from pathlib import Path
 
 from render.errors import RenderError
 
-_USUAL_PLACES = ("/tmp", "/var/tmp")  # noqa: S108 - a folder below them is made new, for us alone, or not at all
+_USUAL_PLACES = ("/tmp", "/var/tmp")  # noqa: S108 - a new folder is made below them, readable by this user alone
 
-# Those that may be there. A name is here before its folder is, and until that is gone.
-_ours: set[Path] = set()
+# All that may exist: a name is added before its folder is made, and removed after it.
+_known: set[Path] = set()
 
 
 class NoPlace(RenderError):
-    """A folder that cannot be made, or has no room for what belongs there."""
+    """A temporary folder that cannot be made, or a file that cannot be written to it."""
 
     def __init__(self, what_for: str, why: str) -> None:
         super().__init__(
@@ -24,7 +24,7 @@ class NoPlace(RenderError):
 
 @contextmanager
 def scratch_folder(what_for: str) -> Iterator[Path]:
-    """Make a folder that only we can read, and remove it afterwards."""
+    """Make a folder that only this user can read, and remove it afterwards."""
     folder = _make(what_for)
     try:
         yield folder
@@ -34,7 +34,7 @@ def scratch_folder(what_for: str) -> Iterator[Path]:
 
 @contextmanager
 def writing(what_for: str) -> Iterator[None]:
-    """Tell that there is no place for something, where it cannot be written to such a folder."""
+    """Raise NoPlace for an error while something is written to such a folder."""
     try:
         yield
     except OSError as error:
@@ -42,14 +42,14 @@ def writing(what_for: str) -> Iterator[None]:
 
 
 def remove_scratch_folders() -> None:
-    """Remove what a call that was ended in mid-sentence has left."""
-    for folder in tuple(_ours):
+    """Remove the folders of a call that was ended early."""
+    for folder in tuple(_known):
         _remove(folder)
 
 
 def hide_scratch_folders(text: str) -> str:
-    """Return what another program says without the names of our folders, which are others every time."""
-    for folder in _ours:
+    """Return the output of a program without the names of these folders, which differ with every call."""
+    for folder in _known:
         text = text.replace(f"{folder}/", "").replace(f"{folder}", ".")
     return text
 
@@ -59,11 +59,11 @@ def _make(what_for: str) -> Path:
     reason = ""
     for place in (named,) if named else _USUAL_PLACES:
         folder = Path(place).resolve() / f"xplock-{os.urandom(8).hex()}"
-        _ours.add(folder)
+        _known.add(folder)
         try:
             folder.mkdir(mode=0o700)
         except OSError as error:
-            _ours.discard(folder)
+            _known.discard(folder)
             reason = _reason(error)
         else:
             return folder
@@ -75,8 +75,8 @@ def _reason(error: OSError) -> str:
 
 
 def _remove(folder: Path) -> None:
-    # Whoever only renders has nothing to remove.
+    # Imported late: rendering a lock makes no such folder.
     import shutil
 
     shutil.rmtree(folder, ignore_errors=True)
-    _ours.discard(folder)
+    _known.discard(folder)

@@ -15,7 +15,7 @@ _TYPES = {
     int: "a number",
     float: "a number",
 }
-# Where a value is: the index of its document, then keys and indexes.
+# The place of a value: keys and indexes from the top; in a stream, the index of the document comes first.
 Place: TypeAlias = tuple[int | str, ...]
 _MOST_PLAIN_NODES = 4_000_000
 _BYTE_ORDER_MARK = "\ufeff"
@@ -29,33 +29,33 @@ class Rules:
     size: str  # names of limits, so that an error can name them
     depth: str
     aliases: bool
-    # None: the whole tree, every oddity an error. Keys: nothing but their values is kept, only where mappings of
-    # these keys alone lead to; and what other readers shrug at (tags, repeated keys) is let pass.
+    # None: the whole tree is kept, and everything unusual is an error. A set of keys: only their values are kept,
+    # and only below mappings of these keys; tags and repeated keys, which other readers accept, are accepted.
     only: frozenset[str] | None = None
 
 
 def meta_rules(limits: Limits) -> Rules:
-    """Return the rules for text out of a package: nothing that two parsers could read in two ways."""
+    """Return the rules for text out of a package: nothing that two parsers could read differently."""
     return Rules(limits, size="meta_bytes", depth="meta_depth", aliases=False)
 
 
 def file_rules(limits: Limits) -> Rules:
-    """Return the rules for the user's own files, where anchors are a habit."""
+    """Return the rules for the user's own files, which may have anchors and aliases."""
     return Rules(limits, size="file_bytes", depth="file_depth", aliases=True)
 
 
 def lock_rules(limits: Limits) -> Rules:
-    """Return the rules for a lock, which is large, and ours: nothing that two parsers could read in two ways."""
+    """Return the rules for a lock, which may be large: nothing that two parsers could read differently."""
     return Rules(limits, size="lock_bytes", depth="file_depth", aliases=False)
 
 
 def glance_rules(limits: Limits, only: frozenset[str]) -> Rules:
-    """Return the rules for a stranger's document of which only the values of a few keys matter."""
+    """Return the rules for a document of a package, where only the values of a few keys matter."""
     return Rules(limits, size="document_bytes", depth="document_depth", aliases=True, only=only)
 
 
 class InvalidDocument(UnusableContent):
-    """YAML that we cannot or will not read."""
+    """YAML that is invalid, or not allowed by the rules."""
 
     def __init__(self, problem: str, line: int) -> None:
         super().__init__(f"line {line}: {problem}", next="correct the YAML there")
@@ -76,7 +76,7 @@ def parse_first_document(data: bytes, rules: Rules) -> Any:
 
 
 def decode_utf8(data: bytes) -> str:
-    """Decode text, telling the line of what is not UTF-8."""
+    """Decode UTF-8; the error has the line."""
     try:
         return data.decode().removeprefix(_BYTE_ORDER_MARK)
     except UnicodeDecodeError as error:
@@ -85,15 +85,15 @@ def decode_utf8(data: bytes) -> str:
 
 
 def find_lines(data: bytes, places: Collection[Place]) -> dict[Place, int]:
-    """Return the lines of some values of a stream; a place is the document's index and the way into it."""
-    # Whoever asks has an error to tell, and time.
+    """Return the lines of some values of a stream, by their places."""
+    # Only error paths get here, so the slow parser is fine.
     from render.yaml import libyaml
 
     return libyaml.find_lines(decode_utf8(data), places)
 
 
 def type_name(value: Any) -> str:
-    """Return what a parsed value is, in a person's words."""
+    """Return the type of a parsed value in words."""
     return _TYPES.get(type(value), "nothing")
 
 
@@ -108,7 +108,7 @@ def _parse_plain(text: str, rules: Rules) -> list[Any] | None:
     if rules.only is not None:
         return None
     limits = rules.limits
-    # A text without aliases is bounded by its size; the bound here is for the memory that its lines take.
+    # Without aliases, the size of the text bounds the values; this bound is for the memory that the lines take.
     most = limits.file_nodes if rules.aliases else _MOST_PLAIN_NODES
     return parse_plain(text, depth=getattr(limits, rules.depth), nodes=most)
 

@@ -1,4 +1,4 @@
-"""YAML → plain values by way of libyaml: whatever is valid, and an error with its line for whatever is not."""
+"""YAML → plain values with libyaml: everything that is valid, and an error with its line for the rest."""
 
 from collections.abc import Collection, Iterator
 from functools import lru_cache
@@ -11,7 +11,7 @@ from render.yaml.documents import InvalidDocument, Place, Rules
 from render.yaml.folding import fold
 from render.yaml.scalars import parse_plain_scalar
 
-# libyaml's parser is the same machine, twenty times faster; wheels on odd platforms come without it.
+# The same parser in C, twenty times faster; wheels for some platforms come without it.
 _LOADER: Any = getattr(yaml, "CLoader", yaml.SafeLoader)
 
 _TEXT_TAG = "tag:yaml.org,2002:str"
@@ -30,7 +30,7 @@ def parse_stream(text: str, rules: Rules) -> Iterator[Any]:
 
 
 def parse_events(text: str) -> Iterator[Any]:
-    """Yield YAML events; whatever is wrong becomes an InvalidDocument."""
+    """Yield YAML events; raise InvalidDocument for invalid YAML."""
     try:
         yield from yaml.parse(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
@@ -68,7 +68,7 @@ def find_lines(text: str, places: Collection[Place]) -> dict[Place, int]:
 
 
 class _Builder:
-    """Builds one document from events with a stack of its own, so that no depth can overflow ours."""
+    """Builds one document from events, with a stack of its own, so that deep nesting cannot overflow Python's."""
 
     def __init__(self, rules: Rules) -> None:
         self.root: Any = None
@@ -114,7 +114,7 @@ class _Builder:
         if self._aliases > self._rules.limits.file_aliases and self._rules.only is None:
             raise LimitExceeded("a YAML document has too many aliases", "file_aliases", self._rules.limits)
         value, nodes = self._anchors[event.anchor]
-        # What is not kept does not grow either.
+        # Values that are not kept take no memory.
         self._add(event, value, nodes=nodes if self._rules.only is None else 1)
 
     def _add(self, event: Any, value: Any, *, nodes: int, counted: bool = False) -> None:
@@ -144,7 +144,7 @@ class _Builder:
             return parse_plain_scalar(event.value) if event.implicit[0] else event.value
         if event.tag == _TEXT_TAG:
             return event.value
-        # A tag that we do not follow leaves nothing that could be taken for text.
+        # The value of an unknown tag must not be taken for text.
         return parse_plain_scalar(event.value) if event.tag in _CORE_TAGS else _UNKNOWN
 
 
@@ -159,7 +159,7 @@ class _Open:
         self._key: str | None = None
         self._merging = False
         self._merged: list[tuple[Any, int]] = []
-        # A list counts only where it says what to merge.
+        # A list is kept only as the value of a merge key.
         self._is_merged = parent is not None and parent._merging
         self._kept = rules.only is None or parent is None or start.anchor is not None or parent._leads_on()
 
@@ -180,7 +180,7 @@ class _Open:
             self._key = None
 
     def close(self) -> None:
-        """Fill in what is merged: it counts less than what is written, wherever it stands."""
+        """Add merged keys; a key that is written in the mapping itself wins, wherever the merge key is."""
         for mapping, _ in self._merged:
             for key, value in mapping.items():
                 self.value.setdefault(key, value)
@@ -215,13 +215,13 @@ class _Open:
         if self._rules.only is None:
             self._merged += [(mapping, _line(event)) for mapping in mappings]
             return
-        # go-yaml merges where << stands: over what stands before it, and under what comes after it.
+        # go-yaml merges at the position of <<: over keys before it, under keys after it.
         for mapping in reversed(mappings):
             self.value.update(mapping)
 
 
 class _Finder:
-    """Follows events and knows where each of them is; a key counts as the place of its value."""
+    """Follows events and knows the place of each; a key has the place of its value."""
 
     def __init__(self) -> None:
         self._document = -1
@@ -230,7 +230,7 @@ class _Finder:
         self._has_key: list[bool] = []
 
     def take(self, event: Any) -> Place:
-        """Return the place that an event begins, or nothing."""
+        """Return the place that begins with an event, if any."""
         if isinstance(event, yaml.DocumentStartEvent):
             self._document += 1
         elif isinstance(event, yaml.CollectionEndEvent):

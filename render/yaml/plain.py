@@ -1,4 +1,4 @@
-"""YAML that needs no parser: read line by line, or not at all where there is the slightest doubt."""
+"""Simple YAML, read line by line without a parser; in any doubt it is left to the real one."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from functools import lru_cache
 from render.lean import Any, TypeAlias
 from render.yaml.scalars import parse_plain_scalar
 
-# What a scalar without quotes does not start with; a dash may, if no blank follows it.
+# Characters that an unquoted scalar cannot start with; a dash can, if no blank follows.
 _INDICATORS = frozenset(["", *"-?:,[]{}#&*!|>'\"%@` "])
 _QUOTES = ('"', "'")
 # Compiled when they are needed: quotes with escapes or other quotes between them, or a comment behind them.
@@ -21,13 +21,13 @@ _LONGEST_KEY = 1_000
 _NODES_PER_LINE = 4
 _EMPTY = object()
 
-# What a line says: its column, those of what stands behind each of its dashes, its key if it has one, its value.
+# A line: its column, the columns behind its dashes, its key if any, its value.
 _Line: TypeAlias = tuple[int, tuple[int, ...], str | None, Any]
 _MARKER: _Line = (-1, (), None, None)
 
 
 class _Doubt(Exception):
-    """Something that only a real parser understands, or refuses."""
+    """Text that only a real parser can accept or reject."""
 
 
 class _Literal(str):
@@ -36,7 +36,7 @@ class _Literal(str):
     __slots__ = ()
 
 
-# What becomes a value only where it stands.
+# These become values only in their place.
 _LATER: dict[str, Any] = {
     "": _EMPTY,
     "{}": dict,
@@ -47,7 +47,7 @@ _LATER: dict[str, Any] = {
 
 
 def parse_plain(text: str, *, depth: int, nodes: int) -> list[Any] | None:
-    """Return the documents of a text, exactly as a full parser would; or nothing, whenever that is uncertain."""
+    """Return the documents of a text exactly as a full parser would; nothing if that is uncertain."""
     if (text.count("\n") + 1) * _NODES_PER_LINE > nodes:
         return None
     try:
@@ -101,7 +101,7 @@ class _Reader:
         self._begun = True
 
     def _take_value(self, key: str | None, value: Any, number: int) -> None:
-        # Almost every value is a text, and stands for itself.
+        # Almost every value is a text, and needs no further work.
         found = value if type(value) is str else self._make_value(value, number)
         within = self._open[-1]
         if key is None:
@@ -129,19 +129,19 @@ class _Reader:
         if fits and columns[-1] == column:
             return
         if columns[-1] < column or (not fits and kind is list):
-            # What is further to the right, and not below a key without a value, goes on with the line above.
+            # Text further to the right, unless below a key without a value, continues the line above.
             if self._waiting is None:
                 raise _Doubt
             value = self._open[-1][self._waiting] = kind()
             self._push(column, value)
         elif not fits:
-            # A list may stand right below its key, and ends where the next key stands.
+            # A list may start in the column of its key, and ends at the next key there.
             self._pop()
             if columns[-1] != column:
                 raise _Doubt
 
     def _open_inner(self, columns: Sequence[int], key: str | None) -> None:
-        """Open what stands behind the dashes of a line: lists, and a mapping if there is a key."""
+        """Open the lists that the dashes of a line start, and a mapping if there is a key."""
         for column in columns[:-1]:
             self._append(column, [])
         if key is not None:
@@ -163,7 +163,7 @@ class _Reader:
         self._waiting = None
 
     def _check_depth(self) -> None:
-        # The bottom of the stack is ours.
+        # The bottom of the stack is not part of the text.
         if len(self._open) > self._depth:
             raise _Doubt
 
@@ -187,8 +187,8 @@ class _Reader:
 
 @lru_cache(maxsize=8_192)
 def _read_line(line: str) -> _Line | None:
-    """Return what a line says wherever it stands, if anything; lines recur, in one lock and in the next."""
-    # Not printable are tabs, carriage returns, whatever else ends a line to some reader, and what YAML forbids.
+    """Parse a line, independent of its place; cached, since many lines of a lock are equal."""
+    # Unprintable: tabs, carriage returns, other line ends of some readers, and characters that YAML forbids.
     if not line.isprintable():
         raise _Doubt
     text = line.lstrip(" ")
@@ -210,7 +210,7 @@ def _read_line(line: str) -> _Line | None:
 
 
 def _split(text: str) -> tuple[str | None, str]:
-    """Return the key of a line, if it has one, and what stands behind it."""
+    """Return the key of a line, if it has one, and the text behind it."""
     if text.startswith(_QUOTES):
         found = re.fullmatch(_QUOTED_KEY, text)
         return (found[1], found[2]) if found else (None, text)
@@ -231,7 +231,7 @@ def _cut_comment(text: str) -> str:
 
 
 def _parse_key(text: str) -> str:
-    # << means something else than its text.
+    # << is a merge key, not a text.
     if len(text) > _LONGEST_KEY or text == "<<":
         raise _Doubt
     if text.startswith(_QUOTES):
@@ -242,7 +242,7 @@ def _parse_key(text: str) -> str:
 
 
 def _understand(text: str) -> Any:
-    """Return a value, or what becomes one where it stands: nothing yet, an empty mapping or list, a literal."""
+    """Return a value, or a placeholder for one: nothing yet, an empty mapping or list, a literal."""
     plain = _cut_comment(text) if " " in text else text
     return _LATER[plain] if plain in _LATER else _parse_scalar(plain)
 

@@ -10,7 +10,7 @@ _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"], False),
 }
 _NUMERIC = frozenset("+-.0123456789")
-# Patterns are texts here, compiled when they are needed: few numbers are odd.
+# Patterns are compiled when they are needed: few numbers are unusual.
 _INTEGER = r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|0[0-7]+|[1-9][0-9]*|0)"
 _FLOAT = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 _INFINITE = float("inf")
@@ -18,14 +18,14 @@ _MANY_DIGITS = 20
 
 
 def parse_plain_scalar(text: str) -> Any:
-    """Return the value of an unquoted scalar as the Kubernetes YAML reader sees it."""
+    """Return the value of an unquoted scalar, with the type that Kubernetes gives it."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if text[0] not in _NUMERIC:
         return text
     if text == "0" or (text.isdecimal() and text.isascii() and text[0] != "0" and len(text) < _MANY_DIGITS):
         return int(text)
-    # go-yaml, resolve.go: underscores are dropped from whatever starts with a digit or a sign.
+    # go-yaml, resolve.go: underscores are dropped from text that starts with a digit or a sign.
     plain = text if text[0] == "." else text.replace("_", "")
     integer = re.fullmatch(_INTEGER, plain)
     if integer:
@@ -44,5 +44,5 @@ def _parse_integer(plain: str, sign: str, digits: str) -> int | float:
     try:
         return int(f"{sign}0o{digits}" if octal else plain, 0)
     except ValueError:
-        # Python refuses to read thousands of digits; that it is a number is all that matters.
+        # Python refuses to read thousands of digits; it matters only that this is a number.
         return _INFINITE

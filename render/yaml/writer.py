@@ -1,4 +1,4 @@
-"""Plain values → YAML that every reader reads alike; all YAML we write comes from here."""
+"""Plain values → YAML that all readers read alike; xplock writes all its YAML here."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,12 @@ from render.lean import Any
 # and holds neither ": " nor " #". Everything else is quoted: quotes are never wrong.
 _WORD = r"[A-Za-z0-9_./@+~=-]"
 _PLAIN = re.compile(rf"[A-Za-z/]{_WORD}*(?:[ :]{_WORD}+)*")
-# What YAML 1.1 or 1.2 readers take for a truth value, for nothing or for a number, in any case.
+# Words that YAML 1.1 or 1.2 readers take for true, false, null or a number, in any case.
 _RESERVED = frozenset(
     {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none"} | {"nan", "inf", "infinity"}
 )
 
-# The patterns for odd texts are compiled when there is one.
+# The patterns for unusual texts are compiled when they are needed.
 # Unprintable to YAML, a line break to some reader, or invisible to the person who reviews the file.
 _ESCAPED = '["\\\\\x00-\x1f\x7f-\xa0\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]'
 # The same without quotes, backslashes, tabs and line feeds; and lines of nothing but blanks.
@@ -39,7 +39,7 @@ _INFINITE = float("inf")
 _LONGEST_KEY = 1_000
 _INDENT = "  "
 
-# Almost everything is exactly one of these; only what is none is asked whether it behaves like a mapping.
+# Almost every value has one of these types; only others are tested for behaving like a mapping.
 _MAPPINGS = (dict, Mapping)
 _BLOCKS = (dict, list, tuple, Mapping)
 
@@ -56,7 +56,7 @@ class UnwritableText(InvalidInput):
 
 
 def format_document(value: Any) -> str:
-    """Write one document in block style, keys in the order given; the marker --- is the caller's."""
+    """Return one document in block style, keys in the order given, without the marker ---."""
     if not _is_block(value):
         return _inline(value) + "\n"
     lines: list[str] = []
@@ -85,7 +85,7 @@ def _write_mapping(lines: list[str], value: Mapping[str, Any], indent: str, lead
             lines.append(f"{head}: {_text(item, indent)}")
         elif _is_block(item):
             lines.append(f"{head}:")
-            # As kubectl writes it: the items of a list stand below its key, not to the right of it.
+            # As kubectl writes it: the items of a list are not indented below its key.
             inner = indent + _INDENT if isinstance(item, _MAPPINGS) else indent
             _write_block(lines, item, inner, inner)
         else:
@@ -140,7 +140,7 @@ def _inline(value: Any) -> str:
         return _format_float(value)
     if isinstance(value, _BLOCKS):
         return "{}" if isinstance(value, _MAPPINGS) else "[]"
-    raise TypeError(f"YAML has no place for {type(value).__name__}")
+    raise TypeError(f"YAML cannot hold {type(value).__name__}")
 
 
 def _format_float(value: float) -> str:

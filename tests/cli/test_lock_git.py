@@ -241,5 +241,5 @@ def test_a_package_that_a_clean_merge_doubled_is_put_right(
     repaired = run(["lock", str(project)])
 
     assert (refused, repaired) == (2, 0)
-    assert "stands here a second time" in capsys.readouterr().err
+    assert "is listed a second time" in capsys.readouterr().err
     assert locked(project) == {"app": "v1.0.0", "base": "v1.1.0"}

@@ -27,7 +27,7 @@ def parse(text: str) -> Lock:
         (
             "state: orphaned",
             "state: deactivated",
-            "packages[1].state: what is deactivated stands under deactivated",
+            "packages[1].state: a deactivated package belongs under deactivated",
         ),
         ("released: true", "released: false", "packages[1].released: expected true or nothing, found false"),
         (
@@ -96,7 +96,7 @@ def parse(text: str) -> Lock:
         (
             "object: acme-old-store",
             "object: acme-store",
-            f"{OFF}.object: the Provider acme-store is also that of",
+            f"{OFF}.object: the Provider acme-store also belongs to",
         ),
         (
             "  - xpkg.example.org/acme/store\n  object",
@@ -114,7 +114,7 @@ def parse(text: str) -> Lock:
         (
             "object: acme-dns",
             "object: acme-store",
-            f"{OTHER}.object: the Provider acme-store is also that of",
+            f"{OTHER}.object: the Provider acme-store also belongs to",
         ),
         (
             "object: acme-dns",

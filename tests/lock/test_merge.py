@@ -284,6 +284,6 @@ def test_what_git_merged_into_the_same_package_twice_is_refused_and_can_be_read_
     data = git_merge(tmp_path, format_lock(ours), format_lock(base), format_lock(theirs))
 
     assert not is_conflicted(data)
-    with pytest.raises(DoubledLock, match="acme/b stands here a second time"):
+    with pytest.raises(DoubledLock, match="acme/b is listed a second time"):
         parse_lock(data, Limits(), place=PLACE)
     assert merge(data).lock.packages == {source("b"): theirs.packages[source("b")]}

@@ -358,7 +358,7 @@ def test_what_git_switched_off_twice_is_refused_and_can_be_read_all_the_same(tmp
     data = git_merge(tmp_path, ours, base, theirs)
 
     assert b"<<<<<<< " not in data
-    with pytest.raises(DoubledLock, match="acme/b stands here a second time"):
+    with pytest.raises(DoubledLock, match="acme/b is listed a second time"):
         parse_lock(data, Limits(), place=PLACE)
     assert merge_sides(data, Limits(), place=PLACE).lock.deactivated == {source("b"): off["b"]}
 
@@ -374,7 +374,7 @@ def test_what_git_left_active_and_switched_off_is_refused_with_both_shown(tmp_pa
     data = git_merge(tmp_path, ours, base, theirs)
 
     assert b"<<<<<<< " not in data
-    with pytest.raises(DoubledLock, match="acme/old stands here a second time"):
+    with pytest.raises(DoubledLock, match="acme/old is listed a second time"):
         parse_lock(data, Limits(), place=PLACE)
     with pytest.raises(ContradictingLocks, match="acme/old is active, and also deactivated"):
         merge_sides(data, Limits(), place=PLACE)

@@ -202,7 +202,7 @@ def test_what_git_left_twice_below_the_packages_is_refused_and_can_be_told_apart
         parse(twice)
 
     (told,) = caught.value.why
-    assert told.endswith(f"LockDetails.{key}[1].source: {ACME}/{name} stands here a second time")
+    assert told.endswith(f"LockDetails.{key}[1].source: {ACME}/{name} is listed a second time")
 
 
 @pytest.mark.parametrize("name", ["store", "old-net"])
@@ -216,7 +216,7 @@ def test_a_package_that_is_active_is_not_deactivated_as_well(name: str) -> None:
 
     assert f"object: {object_name}" in twin
     (told,) = caught.value.why
-    assert told.endswith(f"LockDetails.deactivated[1].source: {ACME}/{name} stands here a second time")
+    assert told.endswith(f"LockDetails.deactivated[1].source: {ACME}/{name} is listed a second time")
 
 
 @pytest.mark.parametrize("name", ["store", "net", "old-net", "old-store"])
@@ -227,7 +227,7 @@ def test_a_package_that_is_provided_is_not_also_installed_from_here(name: str) -
         parse(with_more(RICH_TEXT, "provided", twin.replace("acme-dns", "acme-own-name")))
 
     (told,) = caught.value.why
-    assert told.endswith(f"LockDetails.provided[1].source: {ACME}/{name} stands here a second time")
+    assert told.endswith(f"LockDetails.provided[1].source: {ACME}/{name} is listed a second time")
 
 
 def test_an_alias_that_has_ended_leaves_its_object_behind_switched_off() -> None:
@@ -249,7 +249,7 @@ def test_an_object_of_what_is_switched_off_belongs_to_nobody_else() -> None:
     )
 
     with pytest.raises(
-        InvalidLock, match=rf"deactivated\[0\].object: the Provider one is also that of {ACME}/net"
+        InvalidLock, match=rf"deactivated\[0\].object: the Provider one also belongs to {ACME}/net"
     ):
         parse(format_lock(made))
 
@@ -263,7 +263,7 @@ def test_one_package_under_two_sources_of_the_cluster_is_refused() -> None:
         parse(format_lock(both))
 
     (told,) = caught.value.why
-    assert told.endswith(f"LockDetails.packages[1].source: {ACME}/net stands here a second time")
+    assert told.endswith(f"LockDetails.packages[1].source: {ACME}/net is listed a second time")
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_one_source_twice_is_refused_in_both_documents() -> None:
         parse(f"{first}{block}---\n{second}{details}")
 
     repeated = [
-        text for text in caught.value.why if "xpkg.example.org/acme/app stands here a second time" in text
+        text for text in caught.value.why if "xpkg.example.org/acme/app is listed a second time" in text
     ]
     assert len(repeated) == len(caught.value.why) == 2
 
@@ -365,7 +365,7 @@ def test_a_digest_as_version_must_be_the_digest() -> None:
 def test_two_objects_of_one_kind_and_name_are_refused() -> None:
     twins = lock([package("a/net v1.0.0", object_name="net"), package("b/net v1.0.0", object_name="net")])
 
-    with pytest.raises(InvalidLock, match=r"packages\[1\].object: the Provider net is also that of .*/a/net"):
+    with pytest.raises(InvalidLock, match=r"packages\[1\].object: the Provider net also belongs to .*/a/net"):
         parse(format_lock(twins))
 
 

@@ -433,7 +433,7 @@ def test_packages_of_every_kind_are_guarded(name: str) -> None:
             "state: retired",
             'expected wanted or orphaned or deactivated, found the text "retired"',
         ),
-        ("state: orphaned", "state: deactivated", "what is deactivated stands under deactivated"),
+        ("state: orphaned", "state: deactivated", "a deactivated package belongs under deactivated"),
         ("state: orphaned", "state: orphaned\n  released: maybe", "expected true or nothing"),
     ],
 )

@@ -344,7 +344,7 @@ REPLACED_BY = f"  replacedBy:\n  - {HOME}/new\n"
         (REPLACED_BY, "  replacedBy:\n  - new\n", "replacedBy[0]"),
         (REPLACED_BY, f"{REPLACED_BY}  state: orphaned\n", "LockDetails.deactivated[0].state: unknown field"),
         (REPLACED_BY, f"{REPLACED_BY}  unclaimed:\n    Secret: none\n", "expected a number of objects"),
-        ("  object: acme-old\n", "  object: acme-new\n", f"the Provider acme-new is also that of {HOME}/new"),
+        ("  object: acme-old\n", "  object: acme-new\n", f"the Provider acme-new also belongs to {HOME}/new"),
     ],
 )
 def test_a_package_that_is_off_and_cannot_be_read_is_refused(
