@@ -9,14 +9,14 @@ from pathlib import Path
 from bench.measure import best_seconds, print_ratio, python
 from bench.registry import EcosystemCatalog, FakeCatalog
 from render.inputs.projects import read_inputs
-from render.lifecycle.settle import Settled
-from render.lifecycle.write import Surroundings, create_lock
+from render.lifecycle.plan import make_plan
+from render.lifecycle.states import Context, StableResolution
+from render.lifecycle.write import write_lock
 from render.limits import Limits
 from render.lock.format import format_lock
 from render.requests import Root
 from render.resolve.model import Catalog, Wanted
 from render.resolve.resolve import resolve
-from render.settings import Settings
 from render.system.files import LOCK_FILE
 
 LARGE = "xpkg.upbound.io/upbound/configuration-caas:v0.3.0"
@@ -86,7 +86,7 @@ def make_project(folder: Path, roots: Sequence[str], catalog: Catalog) -> Path:
     inputs = read_inputs(folder, Limits(), {})
     asked: tuple[Root, ...] = inputs.roots
     resolution = resolve(Wanted(asked, follow_families=False), catalog, Limits())
-    lock = create_lock(Settled(resolution, {}, {}), inputs.record, Surroundings(settings=Settings()))
+    lock = write_lock(make_plan(StableResolution(resolution), Context(record=inputs.record)))
     (folder / LOCK_FILE).write_text(format_lock(lock))
     return folder
 

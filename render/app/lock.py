@@ -132,7 +132,7 @@ class _Run:
             for user in self._users.get(path, ())
             if user in self._read
         ]
-        return replace(around, users=tuple(users))
+        return replace(around, using=tuple(users))
 
     def _fail(self, path: Path, error: RenderError) -> None:
         self._failures[path] = error

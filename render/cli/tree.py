@@ -7,8 +7,8 @@ import click
 from render.cli.operator_options import operator_settings
 from render.cli.options import folder_argument, output_option
 from render.cli.output import Output
-from render.lifecycle.preferences import find_source
 from render.lock.freshness import require_consistent_lock
+from render.lock.lookup import find_source
 from render.views.tree import TreeView, format_tree, tree_document
 
 _EVERYTHING = ""

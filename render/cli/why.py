@@ -8,8 +8,8 @@ import click
 from render.cli.operator_options import operator_settings
 from render.cli.options import folder_argument, output_option
 from render.cli.output import Output
-from render.lifecycle.preferences import find_known
 from render.lock.freshness import require_consistent_lock
+from render.lock.lookup import find_known
 from render.lock.model import Lock
 from render.references import Source
 from render.views.replaced import explain_replaced, format_succession, succession_document

@@ -1,4 +1,4 @@
-"""Other folders of the same cluster: what they have locked is there already, and is taken as it is."""
+"""Other folders of the same cluster: their locked packages are taken as they are."""
 
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from render.lock.candidates import installed_candidate
 from render.lock.consistency import check_closure
 from render.lock.file import read_lock
 from render.lock.graph import LockGraph, find_successors
-from render.lock.model import Lock, LockedPackage, Provided
+from render.lock.model import Lock, LockedPackage, Provided, named_source
 from render.moves import Consent, Move, add_moves, follow_moves
 from render.references import Source
 from render.resolve.model import Candidate
@@ -24,7 +24,7 @@ from render.texts import first_lines
 _SHOWN = 20
 
 # The names of folders, and their locks.
-Named: TypeAlias = Sequence[tuple[str, Lock]]
+NamedLocks: TypeAlias = Sequence[tuple[str, Lock]]
 
 
 class UnlockedNeighbour(Differs):
@@ -36,46 +36,58 @@ class StaleNeighbour(Differs):
 
 
 class ProvidedTwice(Unsatisfiable):
-    """A package that two of the folders that are used have locked."""
+    """A package that two used folders have locked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """What other folders of the same cluster mean for one of them."""
+    """The other folders of a cluster, as one of them sees them."""
 
     # The folders that it uses, and those that use it.
-    used: Named = ()
-    users: Named = ()
-    # What is active in those that it uses.
+    used: NamedLocks = ()
+    using: NamedLocks = ()
+    # The active packages of the used folders.
     provided: Mapping[Source, Provided] = field(default_factory=dict)
-    # What has taken the place of what there; they have agreed to it.
+    # The moves in the used folders, which have the consent of those.
     moves: tuple[Move, ...] = ()
 
     @property
     def released(self) -> set[Source]:
-        """What the folders that are used are about to drop."""
+        """The packages that used folders are about to drop."""
         return {
             source for _, lock in self.used for source, package in lock.packages.items() if package.released
         }
 
     @property
     def deactivated(self) -> list[LockedPackage]:
-        """What they render besides: packages that are switched off."""
+        """The deactivated packages of the used folders."""
         return [package for _, lock in self.used for package in lock.deactivated.values()]
 
     @property
     def candidates(self) -> dict[Source, Candidate]:
-        """What is provided, as the solver sees it."""
+        """The provided packages, as the solver sees them."""
         return {source: installed_candidate(package) for source, package in self.provided.items()}
 
     @property
     def folders(self) -> dict[Source, str]:
-        """Who provides each package."""
+        """The folder that provides each package."""
         return {source: package.folder for source, package in self.provided.items()}
 
+    @property
+    def using_packages(self) -> list[LockedPackage]:
+        """The active packages of the using folders."""
+        return [package for _, lock in self.using for package in lock.packages.values()]
+
+    @property
+    def needed_by_using(self) -> set[Source]:
+        """The sources that using folders have installed, and those that their packages name."""
+        packages = [package for _, lock in self.using for package in lock.installed()]
+        named = {named_source(dependency, p.source) for p in packages for dependency in p.dependencies}
+        return named | {package.cluster_source for package in packages}
+
     def after_moves(self, own: Iterable[Move], before: Lock) -> "Neighbours":
-        """Return the same, where packages have also taken the places that this folder gives them, or has given them."""
-        moves = (*self.moves, *self._remembered(before))
+        """Return the same, with the moves of this folder, and those that its lock records, applied to the packages."""
+        moves = (*self.moves, *self._recorded(before))
         replaced = {source: set(package.replaces) for source, package in self.provided.items()}
         for source, move in add_moves(follow_moves(own), moves).items():
             for target in replaced.keys() & move.targets:
@@ -83,28 +95,28 @@ class Neighbours:
         seen = {s: replace(p, replaces=tuple(sorted(replaced[s]))) for s, p in self.provided.items()}
         return replace(self, provided=seen, moves=moves)
 
-    def _remembered(self, before: Lock) -> Iterator[Move]:
+    def _recorded(self, before: Lock) -> Iterator[Move]:
         for source, targets in LockGraph(before).successors.items():
             elsewhere = tuple(t for t in targets if t in before.provided and t in self.provided)
             if elsewhere:
                 yield Move(source, elsewhere, place="the lock")
 
     def leaving_out(self, own: Collection[Source]) -> "Neighbours":
-        """Return the same, without what folders that use this one have themselves of it: it will leave them."""
-        users = [
+        """Return the same, without the packages of using folders that this folder will provide to them."""
+        using = [
             (folder, replace(lock, packages={s: p for s, p in lock.packages.items() if s not in own}))
-            for folder, lock in self.users
+            for folder, lock in self.using
         ]
-        return replace(self, users=tuple(users))
+        return replace(self, using=tuple(using))
 
 
-NOBODY = Neighbours()
+NO_NEIGHBOURS = Neighbours()
 
 
 def read_neighbours(
     folder: Path, uses: Uses, limits: Limits, known: dict[Path, Member] | None = None
 ) -> Neighbours:
-    """Read what the folders that one uses have locked, and those that they use; nothing `known`, which grows by it."""
+    """Read the locks of all folders this one uses, directly or indirectly. Reuses and extends `known`."""
     members = {} if known is None else known
     here = folder.resolve()
     members |= read_members({here: members.get(here) or Member(folder, uses)}, limits, members)
@@ -116,8 +128,8 @@ def read_neighbours(
     return gather_neighbours(used)
 
 
-def gather_neighbours(used: Named, users: Named = ()) -> Neighbours:
-    """Put together what several folders have locked."""
+def gather_neighbours(used: NamedLocks, using: NamedLocks = ()) -> Neighbours:
+    """Join the locks of several folders."""
     provided: dict[Source, Provided] = {}
     names: dict[Source, str] = {}
     for folder, lock in used:
@@ -126,7 +138,7 @@ def gather_neighbours(used: Named, users: Named = ()) -> Neighbours:
                 if names.setdefault(name, folder) != folder:
                     raise _provided_twice(name, names[name], folder)
             provided[package.source] = _provide(package, folder)
-    return Neighbours(tuple(used), tuple(users), dict(sorted(provided.items())), tuple(_moves(used)))
+    return Neighbours(tuple(used), tuple(using), dict(sorted(provided.items())), tuple(_moves(used)))
 
 
 def _read_lock(member: Member, limits: Limits) -> Lock:
@@ -175,7 +187,7 @@ def _provide(package: LockedPackage, folder: str) -> Provided:
     )
 
 
-def _moves(used: Named) -> Iterator[Move]:
+def _moves(used: NamedLocks) -> Iterator[Move]:
     for folder, lock in used:
         for source, successors in find_successors(lock.in_order()).items():
             last = successors[-1].replaced

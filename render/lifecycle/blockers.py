@@ -1,6 +1,6 @@
-"""Who needs an installed package: in its own lock, in folders that use it, and by the cluster's own Lock."""
+"""Blockers: the packages that keep another one from being retired, in its own lock, in using folders, and by stale entries."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
@@ -16,7 +16,7 @@ from render.versions import Version
 
 @dataclass(frozen=True, slots=True)
 class LockedFolder:
-    """A folder with its lock, and what its settings say about letting go."""
+    """A folder with its lock, and the settings that matter for `retire`."""
 
     # As the user writes it.
     name: str
@@ -28,91 +28,104 @@ class LockedFolder:
 
 
 class Place(NamedTuple):
-    """One package in one folder, by the source that the cluster knows it by."""
+    """One package in one folder, by the source that the cluster knows."""
 
     folder: str
     source: Source
 
 
-class Hold(StrEnum):
-    """How one package needs another."""
+class Reason(StrEnum):
+    """Why one package blocks another."""
 
     DEPENDS = "depends"
-    # It was switched off in favour of the other, which has what it installed.
+    # It was deactivated for the other, which has the objects that it installed.
     REPLACED = "replaced"
     # It is detached, and its entry in the cluster's Lock still names the other.
     STALE = "stale"
-    # The same, and the entry names what Crossplane would give the other's name to.
-    IN_PLACE = "in place"
+    # The same, and the entry names a source whose derived object name the other one has.
+    NAME = "name"
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class Blocker:
     """A package that needs another one."""
 
     place: Place
     package: LockedPackage
-    hold: Hold
+    reason: Reason
 
     @property
-    def brings_back(self) -> bool:
-        """Whether Crossplane would install again what it needs, since an entry in its Lock says so."""
-        return self.is_stale or (self.hold is Hold.DEPENDS and not self.package.detached)
+    def would_reinstall(self) -> bool:
+        """Whether Crossplane would install the other package again, since an entry in its Lock names it."""
+        return self.is_stale or (self.reason is Reason.DEPENDS and not self.package.detached)
 
     @property
     def is_stale(self) -> bool:
-        """Whether it needs the other only because of its stale entry."""
-        return self.hold in (Hold.STALE, Hold.IN_PLACE)
+        """Whether it needs the other one only because of its stale entry."""
+        return self.reason in (Reason.STALE, Reason.NAME)
 
 
-Holders: TypeAlias = Mapping[Place, Sequence[Holder]]
+Blockers: TypeAlias = Mapping[Place, Sequence[Blocker]]
+_Found: TypeAlias = Iterator[tuple[Place, Blocker]]
 
 
-def find_holders(folders: Sequence[LockedFolder]) -> Holders:
-    """Return who needs each package that is needed; every holder once."""
-    found: dict[Place, dict[Place, Holder]] = {}
+def find_blockers(folders: Sequence[LockedFolder]) -> Blockers:
+    """Return the blockers of each package that has any; every blocker once, with the first reason found."""
+    found: dict[Place, dict[Place, Blocker]] = {}
     for folder in folders:
-        # Of a detached package, its stale entry tells more than that it depends.
-        stale = (*_stale(folder), *_in_place(folder, folders))
-        for target, holder in (*stale, *_dependants(folder), *_replaced(folder)):
-            found.setdefault(target, {}).setdefault(holder.place, holder)
-    return {target: list(holders.values()) for target, holders in found.items()}
+        for rule in BLOCKER_RULES:
+            for target, blocker in rule(folder, folders):
+                found.setdefault(target, {}).setdefault(blocker.place, blocker)
+    return {target: list(blockers.values()) for target, blockers in found.items()}
 
 
-def _dependants(folder: LockedFolder) -> Iterator[tuple[Place, Holder]]:
-    for source, needs in LockGraph(folder.lock).needs.items():
-        holder = _holder(folder, folder.lock.packages[source], Hold.DEPENDS)
-        for need in needs:
-            for target in _places(folder, need.targets):
-                yield target, holder
-
-
-def _replaced(folder: LockedFolder) -> Iterator[tuple[Place, Holder]]:
-    lock = folder.lock
-    for _, package in sorted(lock.deactivated.items()):
-        found = [lock.packages.get(source) or lock.provided.get(source) for source in package.replaced_by]
-        for target in _places(folder, [one for one in found if one is not None]):
-            yield target, _holder(folder, package, Hold.REPLACED)
-
-
-def _stale(folder: LockedFolder) -> Iterator[tuple[Place, Holder]]:
+def find_stale_entries(folder: LockedFolder, _: Sequence[LockedFolder]) -> _Found:
+    """A stale entry blocks the package that it names."""
     for source, package in _stale_entries(folder):
-        for name in _around(folder):
-            yield Place(name, source), _holder(folder, package, Hold.STALE)
+        # The cluster's Lock knows nothing of folders.
+        for name in _reachable(folder):
+            yield Place(name, source), _blocker(folder, package, Reason.STALE)
 
 
-def _in_place(folder: LockedFolder, folders: Sequence[LockedFolder]) -> Iterator[tuple[Place, Holder]]:
-    """Yield the packages whose objects alone keep Crossplane from installing what stale entries name."""
+def find_stale_names(folder: LockedFolder, folders: Sequence[LockedFolder]) -> _Found:
+    """A stale entry blocks the package whose object alone keeps Crossplane from installing the named source."""
     named: dict[str, list[Place]] = {}
-    around = set(_around(folder))
+    reachable = set(_reachable(folder))
     for other in folders:
-        for package in other.lock.installed() if other.name in around else ():
+        for package in other.lock.installed() if other.name in reachable else ():
             named.setdefault(package.object_name, []).append(Place(other.name, package.cluster_source))
     for source, package in _stale_entries(folder):
-        holder = _holder(folder, package, Hold.IN_PLACE)
+        blocker = _blocker(folder, package, Reason.NAME)
         for place in named.get(object_name(source), ()):
-            if place.source != source and place != holder.place:
-                yield place, holder
+            if place.source != source and place != blocker.place:
+                yield place, blocker
+
+
+def find_dependants(folder: LockedFolder, _: Sequence[LockedFolder]) -> _Found:
+    """An active package blocks every package that it depends on."""
+    for source, needs in LockGraph(folder.lock).needs.items():
+        blocker = _blocker(folder, folder.lock.packages[source], Reason.DEPENDS)
+        for need in needs:
+            for target in _places(folder, need.targets):
+                yield target, blocker
+
+
+def find_deactivated(folder: LockedFolder, _: Sequence[LockedFolder]) -> _Found:
+    """A deactivated package blocks its successors."""
+    lock = folder.lock
+    for package in (lock.deactivated[source] for source in sorted(lock.deactivated)):
+        found = [lock.packages.get(source) or lock.provided.get(source) for source in package.replaced_by]
+        for target in _places(folder, [one for one in found if one is not None]):
+            yield target, _blocker(folder, package, Reason.REPLACED)
+
+
+# Stale entries come first: they say more about a detached package than that it depends.
+BLOCKER_RULES: tuple[Callable[[LockedFolder, Sequence[LockedFolder]], _Found], ...] = (
+    find_stale_entries,
+    find_stale_names,
+    find_dependants,
+    find_deactivated,
+)
 
 
 def _stale_entries(folder: LockedFolder) -> Iterator[tuple[Source, LockedPackage]]:
@@ -123,18 +136,17 @@ def _stale_entries(folder: LockedFolder) -> Iterator[tuple[Source, LockedPackage
             yield source, package
 
 
-def _around(folder: LockedFolder) -> list[str]:
-    # The cluster's Lock knows nothing of folders.
+def _reachable(folder: LockedFolder) -> list[str]:
     return sorted({folder.name, *folder.uses.values()})
 
 
-def _holder(folder: LockedFolder, package: LockedPackage, hold: Hold) -> Holder:
-    return Holder(Place(folder.name, package.cluster_source), package, hold)
+def _blocker(folder: LockedFolder, package: LockedPackage, reason: Reason) -> Blocker:
+    return Blocker(Place(folder.name, package.cluster_source), package, reason)
 
 
 def _places(folder: LockedFolder, targets: Iterable[Target]) -> Iterator[Place]:
     for target in targets:
         name = folder.uses.get(target.folder) if isinstance(target, Provided) else folder.name
-        # Of folders that are not at hand nothing is let go of.
+        # Nothing is retired in folders that this call does not read.
         if name is not None:
             yield Place(name, target.cluster_source)

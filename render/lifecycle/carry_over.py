@@ -1,17 +1,17 @@
-"""What a package takes over from the lock before: pins of earlier versions, and fields that were rendered once."""
+"""What an object keeps from the lock before: the pins of earlier versions, and fields that were rendered once."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
-from render.errors import Unsatisfiable
+from render.errors import RenderError, Unsatisfiable
+from render.lifecycle.states import Plan
 from render.lock.model import KeptPin, LockedPackage, State, spec_of
 from render.lock.pins import all_pins, distinct_pins, pin_key, relative_to
-from render.references import Source
-from render.settings import SETTINGS_FILE
+from render.settings import SETTINGS_FILE, PinMode
 
 KEPT_VERSIONS = 3
 
-# What the API server fills in. A field that was rendered once is rendered for good: in whatever way a manifest
-# is applied, a field that vanishes from it may stay in the cluster as it was.
+# The defaults of the API server. A field that was rendered once is always rendered: whichever way a manifest is
+# applied, a field that is missing from it may keep its old value in the cluster.
 _DEFAULTS: Mapping[str, object] = {
     "commonAnnotations": {},
     "commonLabels": {},
@@ -26,7 +26,7 @@ _DEFAULTS: Mapping[str, object] = {
 
 
 def carry_pins(before: LockedPackage | None, package: LockedPackage) -> tuple[KeptPin, ...]:
-    """Return the pins of an object's last versions, newest first; they change only when what it names changes."""
+    """Return the pins of an object's last versions, newest first; they change only when its reference changes."""
     if before is None:
         return ()
     if pin_key(before) == pin_key(package):
@@ -35,7 +35,7 @@ def carry_pins(before: LockedPackage | None, package: LockedPackage) -> tuple[Ke
 
 
 def lost_fields(before: LockedPackage | None, named: Collection[str]) -> dict[str, object]:
-    """Return the fields of a spec that were rendered before and are not named any more, at their default values."""
+    """Return the spec fields that were rendered before and are not set any more, with their default values."""
     if before is None:
         return {}
     rendered = {*spec_of(before.fields), *spec_of(before.overrides)}
@@ -47,22 +47,20 @@ def lost_fields(before: LockedPackage | None, named: Collection[str]) -> dict[st
 
 
 class DetachedTooLate(Unsatisfiable):
-    """Packages that Crossplane would pull anew before it is told to leave their dependencies alone."""
+    """Packages that Crossplane would pull again while it still resolves their dependencies."""
 
 
-def check_repinned(
-    packages: Mapping[Source, LockedPackage], before: Mapping[Source, LockedPackage | None]
-) -> None:
-    """Refuse to detach an attached package in the same lock that gives other bytes to its reference."""
+def check_bytes_and_attachment_change_apart(plan: Plan) -> Iterator[RenderError]:
+    """An attached package is not detached in the lock that gives other bytes to its reference."""
+    if plan.context.settings.pin is not PinMode.DIGEST:
+        return
     found = [
-        package
-        for source, package in sorted(packages.items())
-        if (old := before[source]) and _is_repinned(old, package) and _is_detached_now(old, package)
+        new for old, new in plan.active() if old and _is_repinned(old, new) and _is_detached_now(old, new)
     ]
     if not found:
         return
     names = " and ".join(str(package.source) for package in found)
-    raise DetachedTooLate(
+    yield DetachedTooLate(
         f"{names} cannot get other bytes under the same tag and be detached at once",
         why=[
             *(f"{p.cluster_reference} is installed, and becomes detached: {p.detached[0]}" for p in found),

@@ -1,4 +1,4 @@
-"""Packages that say they replace others: which of these claims count, under rules that keep strangers from taking over."""
+"""Claims and moves: which of them count. The rules of consent keep a package from taking over what is not its own."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
 
-from render.errors import Unsatisfiable
+from render.errors import RenderError, Unsatisfiable
+from render.lifecycle.states import Plan
+from render.lock.graph import LockGraph
+from render.lock.model import Lock
 from render.moves import Consent, Move, format_moves
 from render.packages import Kind
 from render.references import PartialSource, Source
@@ -14,6 +17,14 @@ from render.resolve.model import Resolution
 from render.texts import linked
 
 _NOWHERE: Mapping[Source, str] = MappingProxyType({})
+
+
+class ImpossibleMove(Unsatisfiable):
+    """A move that cannot be done, or not in the way that was asked for."""
+
+
+class UnneededMove(Unsatisfiable):
+    """A move of a source that is neither installed nor needed."""
 
 
 class ClaimOnRoot(Unsatisfiable):
@@ -74,6 +85,84 @@ def find_claims(
         for replaced, claimants in sorted(counting.items())
     }
     return Claims(moves, tuple(notes))
+
+
+def recorded_moves(lock: Lock) -> Iterator[Move]:
+    """Yield the moves that a lock records."""
+    graph = LockGraph(lock)
+    known = {s: one.replaced for s, found in graph.records.items() for one in found if one.replaced}
+    for source, targets in graph.successors.items():
+        if source in known:
+            yield Move(source, targets, known[source].consent, place="the lock")
+    for source, package in lock.deactivated.items():
+        # Its successor is in another folder.
+        if source not in known:
+            yield Move(source, package.replaced_by, place="the lock")
+
+
+def installed_kinds(lock: Lock) -> dict[Source, Kind]:
+    """Return the kinds of all installed packages, by the sources that the cluster knows."""
+    packages = (*lock.deactivated.values(), *lock.packages.values())
+    return {package.cluster_source: package.kind for package in packages}
+
+
+def kind_errors(move: Move, kind: str, others: Collection[str]) -> Iterator[ImpossibleMove]:
+    """Yield an error for a move from one kind of package to another."""
+    wrong = sorted({*others} - {kind})
+    if wrong:
+        yield ImpossibleMove(
+            f"{move.source} cannot become {' and '.join(map(str, move.targets))}",
+            why=f"{move.place}: it is a {kind}, and not a {' or '.join(wrong)}",
+            next="correct the move",
+        )
+
+
+def check_moves_are_needed(plan: Plan) -> Iterator[RenderError]:
+    """A `moves` entry names a source that is installed, needed or replaced."""
+    resolution, before, entries = plan.answer.resolution, plan.before, plan.answer.entries
+    edges = [edge for chosen in resolution.packages.values() for edge in chosen.dependencies]
+    known = {*plan.context.neighbours.needed_by_using, *(edge.instead_of or edge.source for edge in edges)}
+    known |= installed_kinds(before).keys() | before.packages.keys() | before.provided.keys()
+    known |= {move.source for move in recorded_moves(before)}
+    # The middle of a chain is known by the move that ends there.
+    known |= {target for move in entries for target in move.targets}
+    for move in sorted(entries, key=lambda move: move.source):
+        chosen = [resolution.packages[target] for target in move.targets if target in resolution.packages]
+        # Nothing is recorded of a Function, since nothing is handed over; its move stays true when it is gone.
+        if move.source not in known and not any(one.kind is Kind.FUNCTION for one in chosen):
+            yield UnneededMove(
+                f"{move.source} moves, and nobody has or needs it",
+                why=f"{move.place} says that it has moved",
+                next="remove the entry, or correct its source",
+            )
+
+
+def check_moves_keep_the_kind(plan: Plan) -> Iterator[RenderError]:
+    """A move leads from a package to one of the same kind, also where only dependants tell the kind of the first."""
+    packages = plan.answer.resolution.packages
+    kinds: dict[Source, str] = {
+        edge.instead_of: edge.dependency.kind
+        for chosen in packages.values()
+        for edge in chosen.dependencies
+        if edge.instead_of and edge.dependency and edge.dependency.kind
+    }
+    kinds |= {source: str(kind) for source, kind in installed_kinds(plan.before).items()}
+    for source, move in plan.answer.moves.items():
+        if source in kinds:
+            new = {packages[target].kind for target in move.targets if target in packages}
+            yield from kind_errors(move, kinds[source], new)
+
+
+def check_moved_functions_are_asked_for(plan: Plan) -> Iterator[RenderError]:
+    """A Function that keeps its own object moves to a package that something asks for."""
+    for source, move in sorted(plan.answer.separate.items()):
+        missing = [target for target in move.targets if target not in plan.answer.resolution.packages]
+        if missing:
+            yield ImpossibleMove(
+                f"{source} moves to {' and '.join(map(str, missing))}, which nothing asks for",
+                why=f"{move.place} says so",
+                next=f"ask for {missing[0]} in a manifest, or remove the move",
+            )
 
 
 def _claims(resolution: Resolution) -> Iterator[tuple[Source, Source]]:

@@ -1,23 +1,25 @@
-"""Whether anything changes hands that nobody agreed to hand over."""
+"""Installed objects and their owners: nothing changes hands without consent, and nothing is deleted unseen."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from render.errors import RenderError, Unsatisfiable
-from render.folders.neighbours import Named
+from render.folders.neighbours import NamedLocks
 from render.lean import replace
-from render.lifecycle.settle import Settled
-from render.lifecycle.states import find_orphans
-from render.lock.model import Lock, LockedPackage, Provided
+from render.lifecycle.states import Plan, find_orphans
+from render.lock.graph import Target
+from render.lock.model import Lock, LockedPackage
 from render.moves import Move, format_moves
-from render.packages import Kind, Package, defined_groups
-from render.references import Reference, Source
-from render.resolve.model import Catalog, Chosen, Resolution
-from render.resolve.owners import OWNED_KINDS, Owned, owned_objects
+from render.packages import Kind, defined_groups
+from render.references import Digest, Reference, Source
+from render.resolve.model import Catalog, Chosen
+from render.resolve.owners import OWNED_KINDS, Owned, check_owners, owned_objects
 from render.settings import SETTINGS_FILE
 from render.texts import first_names
 
 _SHOWN = 3
+# A lock holds only the number of these: their names say nothing about a group.
+_COMPOSITION = "Composition"
 
 
 class HandoverWithoutConsent(Unsatisfiable):
@@ -25,58 +27,110 @@ class HandoverWithoutConsent(Unsatisfiable):
 
 
 class UnknownObjects(RenderError):
-    """A package that leaves, and of which nobody can tell any more what it installed."""
+    """A package that leaves, and whose installed objects cannot be fetched any more."""
 
 
-def check_handovers(
-    settled: Settled, before: Lock, catalog: Catalog, provided: Collection[Source], *, accept_unknown: bool
-) -> list[str]:
-    """Compare what leaves with what comes; return a note for each package whose objects are not known.
-
-    What other folders provide goes on there.
-    """
-    coming = list(_coming(settled, before))
-    gone = _leaving(settled, before, provided)
-    leaving = [package for package in gone if OWNED_KINDS & package.objects.keys()]
-    if not coming or not leaving:
-        return []
-    notes = []
-    for package in leaving:
-        found = _fetch(package, catalog, accept_unknown=accept_unknown)
-        if found is None:
-            notes.append(f"{package.source} leaves; what it installed is not known, and was not compared")
-        else:
-            _compare(package, found, coming)
-    return notes
+class RivalPackages(Unsatisfiable):
+    """Two packages in two folders of one cluster that bring the same object."""
 
 
-def _coming(settled: Settled, before: Lock) -> Iterator[Chosen]:
-    for source, chosen in settled.resolution.packages.items():
-        known = before.packages.get(source)
-        if chosen.kind is not Kind.FUNCTION and (known is None or known.digest != chosen.package.digest):
-            yield chosen
+class InstalledObjects:
+    """The installed objects of locked packages, fetched by digest; each package is fetched once."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._found: dict[tuple[Source, Digest], set[Owned] | RenderError] = {}
+
+    def find(self, package: Target) -> set[Owned] | RenderError:
+        """Return the objects that a cluster has once, or why the package cannot be fetched."""
+        key = (package.source, package.digest)
+        if key not in self._found:
+            try:
+                found = self._catalog.package(Reference(package.source, digest=package.digest))
+                self._found[key] = owned_objects(found.objects)
+            except RenderError as error:
+                self._found[key] = error
+        return self._found[key]
 
 
-def _leaving(settled: Settled, before: Lock, provided: Collection[Source]) -> Sequence[LockedPackage]:
-    gone = find_orphans(before, {*settled.resolution.packages, *provided}, settled.moves)
-    return [package for package in gone.values() if package.kind is not Kind.FUNCTION]
-
-
-def _fetch(package: LockedPackage, catalog: Catalog, *, accept_unknown: bool) -> Package | None:
+def check_objects_have_one_owner(plan: Plan) -> Iterator[RenderError]:
+    """Two packages never install the same object, and a family is in one place."""
     try:
-        return catalog.package(Reference(package.source, digest=package.digest))
+        check_owners(plan.answer.resolution, plan.before.packages)
     except RenderError as error:
-        if accept_unknown:
-            return None
-        raise UnknownObjects(
-            f"{package.source} leaves, and nobody can tell what it installed",
-            why=[f"{package.source}@{package.digest} can no longer be had", error.what],
-            next="to go on without comparing it with what comes: xplock lock --accept-unknown-objects",
-        ) from None
+        yield error
 
 
-def _compare(package: LockedPackage, found: Package, coming: Sequence[Chosen]) -> None:
-    objects = owned_objects(found.objects)
+def check_handovers_have_consent(plan: Plan) -> Iterator[RenderError]:
+    """A package that comes takes over an object of one that leaves only by a claim or a `moves` entry."""
+    objects = plan.context.objects
+    coming = _coming(plan)
+    for package in _leaving(plan):
+        if objects is None:
+            return
+        found = objects.find(package)
+        if not isinstance(found, RenderError):
+            yield from _compare(package, found, coming)
+        elif not plan.context.accept_unknown_objects:
+            yield UnknownObjects(
+                f"{package.source} leaves, and nobody can tell what it installed",
+                why=[f"{package.source}@{package.digest} can no longer be had", found.what],
+                next="to go on without comparing it with what comes: xplock lock --accept-unknown-objects",
+            )
+
+
+def check_folders_share_no_object(plan: Plan) -> Iterator[RenderError]:
+    """A package installs no object that a package in another folder of the cluster installs."""
+    objects = plan.context.objects
+    for folder, package, rivals in _rivals(plan):
+        if objects is None:
+            return
+        found = objects.find(package)
+        if not isinstance(found, RenderError):
+            yield from _compare_folders(rivals, package, found, folder)
+
+
+def note_unknown_objects(plan: Plan) -> list[str]:
+    """Return a note for each package whose installed objects could not be compared."""
+    objects = plan.context.objects
+    if objects is None:
+        return []
+    return [
+        *(
+            f"{package.source} leaves; what it installed is not known, and was not compared"
+            for package in _leaving(plan)
+            if isinstance(objects.find(package), RenderError)
+        ),
+        *(
+            f"what {package.source} in {folder} installs is not at hand, and was not compared"
+            for folder, package, _ in _rivals(plan)
+            if isinstance(objects.find(package), RenderError)
+        ),
+    ]
+
+
+def _coming(plan: Plan) -> list[Chosen]:
+    packages, known = plan.answer.resolution.packages, plan.before.packages
+    return [
+        chosen
+        for source, chosen in packages.items()
+        if chosen.kind is not Kind.FUNCTION
+        and (source not in known or known[source].digest != chosen.package.digest)
+    ]
+
+
+def _leaving(plan: Plan) -> list[LockedPackage]:
+    """Return the packages that leave and have objects to compare; packages of other folders stay there."""
+    if not _coming(plan):
+        return []
+    needed = {*plan.answer.resolution.packages, *plan.context.neighbours.provided}
+    orphans = find_orphans(plan.before, needed, plan.answer.moves).values()
+    return [p for p in orphans if p.kind is not Kind.FUNCTION and OWNED_KINDS & p.objects.keys()]
+
+
+def _compare(
+    package: LockedPackage, objects: set[Owned], coming: Sequence[Chosen]
+) -> Iterator[HandoverWithoutConsent]:
     successors: dict[Source, list[str]] = {}
     for chosen in coming:
         shared = objects & owned_objects(chosen.package.objects)
@@ -85,7 +139,7 @@ def _compare(package: LockedPackage, found: Package, coming: Sequence[Chosen]) -
     if not successors:
         return
     shown = sorted({text for texts in successors.values() for text in texts})
-    raise HandoverWithoutConsent(
+    yield HandoverWithoutConsent(
         f"{', '.join(map(str, successors))} would take over what {package.source} installed",
         why=[
             f"both bring {first_names(shown, _SHOWN)}",
@@ -99,42 +153,21 @@ def _compare(package: LockedPackage, found: Package, coming: Sequence[Chosen]) -
     )
 
 
-def fetch_locked(package: LockedPackage | Provided, catalog: Catalog) -> Package | None:
-    """Return a package as it was locked, or nothing if it can no longer be had."""
-    try:
-        return catalog.package(Reference(package.source, digest=package.digest))
-    except RenderError:
-        return None
-
-
-_SHOWN_RIVALS = 3
-# Of these a lock knows only the number: their names say nothing of a group.
-_COMPOSITION = "Composition"
-
-
-class RivalPackages(Unsatisfiable):
-    """Two packages in two folders of one cluster that bring the same object."""
-
-
-def check_rivals(settled: Settled, others: Named, catalog: Catalog) -> list[str]:
-    """Compare packages with those of other folders; return a note for each whose objects are not known."""
-    own = [chosen for chosen in settled.resolution.packages.values() if chosen.kind is not Kind.FUNCTION]
-    known = {*settled.resolution.packages, *settled.moves}
-    notes = []
-    for folder, package in _others(others, known):
+def _rivals(plan: Plan) -> Iterator[tuple[str, LockedPackage, list[Chosen]]]:
+    """Yield the packages of other folders that may install objects of packages here."""
+    answer, neighbours = plan.answer, plan.context.neighbours
+    own = [chosen for chosen in answer.resolution.packages.values() if chosen.kind is not Kind.FUNCTION]
+    known = {*answer.resolution.packages, *answer.moves}
+    for folder, package in _others((*neighbours.used, *neighbours.using), known):
         rivals = [chosen for chosen in own if _may_share(chosen, package)]
-        found = fetch_locked(package, catalog) if rivals else None
-        if found is not None:
-            _compare_folders(rivals, package, found, folder)
-        elif rivals:
-            notes.append(f"what {package.source} in {folder} installs is not at hand, and was not compared")
-    return notes
+        if rivals:
+            yield folder, package, rivals
 
 
-def _others(others: Named, known: Collection[Source]) -> Iterator[tuple[str, LockedPackage]]:
-    for folder, lock in others:
+def _others(locks: NamedLocks, known: Collection[Source]) -> Iterator[tuple[str, LockedPackage]]:
+    for folder, lock in locks:
         for package in lock.in_order():
-            # What makes room for a package here does so by consent.
+            # A package that moves to one here has consent.
             if package.kind is not Kind.FUNCTION and not {package.source, package.cluster_source} & {*known}:
                 yield folder, package
 
@@ -147,15 +180,17 @@ def _may_share(chosen: Chosen, package: LockedPackage) -> bool:
     return bool(OWNED_KINDS & package.objects.keys() and {*groups} & {*package.groups})
 
 
-def _compare_folders(rivals: Sequence[Chosen], package: LockedPackage, found: Package, folder: str) -> None:
+def _compare_folders(
+    rivals: Sequence[Chosen], package: LockedPackage, objects: set[Owned], folder: str
+) -> Iterator[RivalPackages]:
     for chosen in rivals:
-        shared = owned_objects(chosen.package.objects) & owned_objects(found.objects)
+        shared = owned_objects(chosen.package.objects) & objects
         if not shared:
             continue
         names = sorted(f"{kind} {name}" for _, kind, name in shared)
-        raise RivalPackages(
+        yield RivalPackages(
             f"{chosen.source} would install what {package.source} in {folder} installs",
-            why=f"both bring {first_names(names, _SHOWN_RIVALS)}, and a cluster has each of them once",
+            why=f"both bring {first_names(names, _SHOWN)}, and a cluster has each of them once",
             next=[
                 f"if {package.source} is its successor, drop it here, and say so in {SETTINGS_FILE}:",
                 *format_moves([Move(chosen.source, (package.source,))]),
@@ -164,41 +199,31 @@ def _compare_folders(rivals: Sequence[Chosen], package: LockedPackage, found: Pa
         )
 
 
-def count_unclaimed(lock: Lock, resolution: Resolution, catalog: Catalog) -> tuple[Lock, list[str]]:
-    """Record of every package that is off how many objects nobody else brings; return notes for reviewers, too."""
-    if not lock.deactivated:
-        return lock, []
-    claimed = {
-        item
-        for chosen in resolution.packages.values()
-        if chosen.kind is not Kind.FUNCTION
-        for item in owned_objects(chosen.package.objects)
-    }
-    # Orphans are no part of the answer; they and what others provide go on to have what they installed.
-    orphans = [package for source, package in lock.packages.items() if source not in resolution.packages]
-    others: list[LockedPackage | Provided] = [*orphans, *lock.provided.values()]
+def count_unclaimed(lock: Lock, plan: Plan) -> Lock:
+    """For each deactivated package, count the objects that no active package installs."""
+    objects = plan.context.objects
+    if not lock.deactivated or objects is None:
+        return lock
+    packages = plan.answer.resolution.packages
+    chosen = [one for one in packages.values() if one.kind is not Kind.FUNCTION]
+    claimed = {item for one in chosen for item in owned_objects(one.package.objects)}
+    # Orphans are no part of the answer; they and provided packages keep what they installed.
+    orphans = [package for source, package in lock.packages.items() if source not in packages]
+    others: list[Target] = [*orphans, *lock.provided.values()]
     for other in others:
-        claimed |= _objects(other, catalog)
-    counted = {source: _count(package, claimed, catalog) for source, package in lock.deactivated.items()}
-    notes = [note for package in counted.values() for note in _tell(package)]
-    return replace(lock, deactivated=counted), notes
+        found = objects.find(other) if other.kind is not Kind.FUNCTION else set()
+        claimed |= set() if isinstance(found, RenderError) else found
+    counted = {source: _count(package, claimed, objects) for source, package in lock.deactivated.items()}
+    return replace(lock, deactivated=counted)
 
 
-def _count(package: LockedPackage, claimed: set[Owned], catalog: Catalog) -> LockedPackage:
-    found = fetch_locked(package, catalog)
-    if found is None:
-        # What was known of it stays.
-        return package
-    left = Counter(kind for _, kind, _ in owned_objects(found.objects) - claimed)
-    return replace(package, unclaimed=dict(sorted(left.items())))
-
-
-def _tell(package: LockedPackage) -> list[str]:
-    if not package.unclaimed:
-        return []
+def note_unclaimed(lock: Lock) -> list[str]:
+    """Return a note for each deactivated package with objects that no active package installs."""
     return [
         f"{package.cluster_source} is off, and {' and '.join(map(str, package.replaced_by))} took over all but "
         f"{format_counts(package.unclaimed)}: what is left goes when it is retired, with every resource of such a kind"
+        for package in lock.deactivated.values()
+        if package.unclaimed
     ]
 
 
@@ -207,6 +232,10 @@ def format_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
 
 
-def _objects(package: LockedPackage | Provided, catalog: Catalog) -> set[Owned]:
-    found = fetch_locked(package, catalog)
-    return owned_objects(found.objects) if found and package.kind is not Kind.FUNCTION else set()
+def _count(package: LockedPackage, claimed: set[Owned], objects: InstalledObjects) -> LockedPackage:
+    found = objects.find(package)
+    if isinstance(found, RenderError):
+        # The number in the lock before stays.
+        return package
+    left = Counter(kind for _, kind, _ in found - claimed)
+    return replace(package, unclaimed=dict(sorted(left.items())))

@@ -1,20 +1,19 @@
-"""Letting go of packages that are leaving: first of their guard, and after a sync of the packages themselves.
+"""Retiring packages that are leaving: first their guard goes, and after a sync the packages themselves.
 
-Two rules follow from what a cluster does. What a guarded package needs is guarded, too: a guard goes only with or
-after those of all that need the package. And Crossplane installs again whatever an entry of its Lock depends on
-(measured: deleted at the same time as a dependant, a package mostly is back within seconds, in its newest version):
-a package is dropped only when everything that needs it is gone. Of those that are named together, the dependants
+Two rules follow from what a cluster does. Everything that a guarded package needs is guarded, too: a guard goes only with
+or after the guards of all packages that need this one. And Crossplane installs again what an entry of its Lock depends on
+(measured: a package that is deleted together with a dependant mostly returns within seconds, in its newest version): a
+package is dropped only when every package that needs it is gone. Of packages that are named together, dependants
 go one sync earlier.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from render.errors import Differs, Unsatisfiable
 from render.lean import dataclass, replace
-from render.lifecycle.blockers import Holders, LockedFolder, Place, find_holders
+from render.lifecycle.blockers import Blocker, Blockers, LockedFolder, Place, find_blockers
 from render.lifecycle.ownership import format_counts
 from render.lifecycle.retire_checks import Named, check_named, find_named, list_packages, retire_advice
-from render.lock.diff import known_as
 from render.lock.graph import LockGraph, reach
 from render.lock.model import Lock, LockedPackage, State
 from render.references import Source
@@ -22,22 +21,22 @@ from render.references import Source
 
 @dataclass(frozen=True, slots=True)
 class Retirement:
-    """What becomes of one folder."""
+    """What `retire` does in one folder."""
 
     folder: LockedFolder
-    # The lock after it.
+    # The lock after.
     lock: Lock
     # Without their guard from now on.
     released: tuple[LockedPackage, ...] = ()
     dropped: tuple[LockedPackage, ...] = ()
-    # Others that were named go first; these stay as they are.
+    # Named, and unchanged until other named packages are gone.
     waiting: tuple[LockedPackage, ...] = ()
-    # What the others needed and is leaving as well: it can be let go of next.
+    # Leaving, needed only by the packages above: they can be retired next.
     free: tuple[LockedPackage, ...] = ()
 
     @property
     def unproven(self) -> tuple[LockedPackage, ...]:
-        """What is dropped and had a guard, which a cluster may still have on."""
+        """The dropped packages that a cluster may still have a guard on."""
         return self.dropped if self.folder.guard else ()
 
 
@@ -48,16 +47,16 @@ class NotSynced(Differs):
 def retire_packages(names: Sequence[str], folders: Sequence[LockedFolder]) -> list[Retirement]:
     """Take every package that is named one step further, in each folder that has it; all of them, or none."""
     named = find_named(names, folders)
-    holders = find_holders(folders)
-    check_named(named, holders, folders)
-    going = _find_going({one.place for one in named if one.drops}, holders)
-    made = [_let_go(folder, [one for one in named if one.folder is folder], going) for folder in folders]
-    free = _find_free(made, {one.place for one in named}, _needs(holders))
+    blockers = find_blockers(folders)
+    check_named(named, blockers, folders)
+    ready = _find_ready({one.place for one in named if one.drops}, blockers)
+    made = [_retire(folder, [one for one in named if one.folder is folder], ready) for folder in folders]
+    free = _find_free(made, {one.place for one in named}, _needs(blockers))
     return [replace(one, free=tuple(free.get(one.folder.name, ()))) for one in made]
 
 
 def require_synced(retirements: Sequence[Retirement], *, synced: bool) -> None:
-    """Refuse to drop what was guarded, unless every cluster is said to have taken the guard off."""
+    """Raise for a guarded package that would be dropped, unless every cluster has synced without the guard."""
     dropped = [package for one in retirements for package in one.unproven]
     if synced or not dropped:
         return
@@ -77,18 +76,18 @@ def require_synced(retirements: Sequence[Retirement], *, synced: bool) -> None:
 
 
 class WouldDelete(Unsatisfiable):
-    """Packages that were replaced, with objects that nobody took over."""
+    """Replaced packages with objects that none of their successors installs."""
 
 
 def require_agreed(retirements: Sequence[Retirement], *, delete: bool) -> None:
-    """Refuse to let go of a replaced package that alone brings some of its objects, unless that was agreed to."""
+    """Raise for a replaced package that alone installs some of its objects, unless the user agrees to lose them."""
     going = [package for one in retirements for package in (*one.released, *one.dropped) if package.unclaimed]
     if delete or not going:
         return
     raise WouldDelete(
         f"{list_packages(going)} installed objects that none of its successors brings",
         why=[
-            f"with {known_as(package)} go {format_counts(package.unclaimed)}, and every resource of such a kind"
+            f"with {package.display_source} go {format_counts(package.unclaimed)}, and every resource of such a kind"
             for package in going
         ],
         next=[
@@ -98,26 +97,48 @@ def require_agreed(retirements: Sequence[Retirement], *, delete: bool) -> None:
     )
 
 
-def _find_going(dropping: Collection[Place], holders: Holders) -> set[Place]:
-    """Return what can be dropped at once: whatever would bring a package back has to be gone before it."""
-    held = {
+def is_reinstalled(_: Place, blocker: Blocker, __: Collection[Place]) -> bool:
+    """A package waits while Crossplane would install it again for its dependant."""
+    return blocker.would_reinstall
+
+
+def outlives(_: Place, blocker: Blocker, dropping: Collection[Place]) -> bool:
+    """A package waits for a dependant that stays."""
+    return blocker.place not in dropping
+
+
+def is_elsewhere(place: Place, blocker: Blocker, _: Collection[Place]) -> bool:
+    """A package waits for a dependant in another folder: folders are synced in no order."""
+    return blocker.place.folder != place.folder
+
+
+# Why a package that can be dropped waits for the next call, together with everything that it needs.
+WAITING_RULES: tuple[Callable[[Place, Blocker, Collection[Place]], bool], ...] = (
+    is_reinstalled,
+    outlives,
+    is_elsewhere,
+)
+
+
+def _find_ready(dropping: Collection[Place], blockers: Blockers) -> set[Place]:
+    """Return the packages that can be dropped in this step."""
+    waiting = {
         place
         for place in dropping
-        for holder in holders.get(place, ())
-        # Each folder is synced on its own, in no order.
-        if holder.brings_back or holder.place not in dropping or holder.place.folder != place.folder
+        for blocker in blockers.get(place, ())
+        if any(waits(place, blocker, dropping) for waits in WAITING_RULES)
     }
-    behind = reach(held, _needs(holders))
+    behind = reach(waiting, _needs(blockers))
     return set(dropping) - behind
 
 
-def _let_go(folder: LockedFolder, named: Iterable[Named], going: Collection[Place]) -> Retirement:
+def _retire(folder: LockedFolder, named: Iterable[Named], ready: Collection[Place]) -> Retirement:
     ordered = sorted(named, key=lambda one: one.place)
     released = tuple(one.package for one in ordered if not one.drops)
-    dropped = tuple(one.package for one in ordered if one.place in going)
-    waiting = tuple(one.package for one in ordered if one.drops and one.place not in going)
-    unguarded = _release(folder.lock, {known_as(package) for package in released})
-    lock = _drop(unguarded, {known_as(package) for package in dropped})
+    dropped = tuple(one.package for one in ordered if one.place in ready)
+    waiting = tuple(one.package for one in ordered if one.drops and one.place not in ready)
+    unguarded = _release(folder.lock, {package.display_source for package in released})
+    lock = _drop(unguarded, {package.display_source for package in dropped})
     return Retirement(folder, lock, released, dropped, waiting)
 
 
@@ -133,7 +154,7 @@ def _drop(lock: Lock, sources: Collection[Source]) -> Lock:
     left = replace(
         lock,
         packages={s: _without(p, gone) for s, p in lock.packages.items() if s not in sources},
-        # What has taken its place goes on to say so: a `moves` entry in the settings would have no meaning otherwise.
+        # Its successors keep their record: without it a `moves` entry in the settings would be refused as unneeded.
         deactivated={s: p for s, p in lock.deactivated.items() if s not in sources},
     )
     successors = {source for package in lock.deactivated.values() for source in package.replaced_by}
@@ -150,7 +171,7 @@ def _without(package: LockedPackage, gone: Collection[str]) -> LockedPackage:
 def _find_free(
     made: Sequence[Retirement], named: Collection[Place], needs: Mapping[Place, Collection[Place]]
 ) -> dict[str, list[LockedPackage]]:
-    """Return what is leaving, was needed by what was named, and can now be let go of, all of it together."""
+    """Return the leaving packages that only the named ones needed: all of them can be retired together."""
     reached = reach(named, needs).difference(named)
     leaving = {
         place: package
@@ -159,12 +180,12 @@ def _find_free(
         if package.state is not State.WANTED and not package.released
         if (place := Place(one.folder.name, package.cluster_source)) in reached
     }
-    after = find_holders([replace(one.folder, lock=one.lock) for one in made])
+    after = find_blockers([replace(one.folder, lock=one.lock) for one in made])
     held = {
         place
         for place in leaving
-        for holder in after.get(place, ())
-        if holder.place not in leaving and not holder.package.released
+        for blocker in after.get(place, ())
+        if blocker.place not in leaving and not blocker.package.released
     }
     found: dict[str, list[LockedPackage]] = {}
     for place in sorted(leaving.keys() - reach(held, needs)):
@@ -172,9 +193,9 @@ def _find_free(
     return found
 
 
-def _needs(holders: Holders) -> dict[Place, set[Place]]:
+def _needs(blockers: Blockers) -> dict[Place, set[Place]]:
     needs: dict[Place, set[Place]] = {}
-    for target, found in holders.items():
-        for holder in found:
-            needs.setdefault(holder.place, set()).add(target)
+    for target, found in blockers.items():
+        for blocker in found:
+            needs.setdefault(blocker.place, set()).add(target)
     return needs

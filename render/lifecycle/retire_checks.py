@@ -1,23 +1,27 @@
-"""Which packages a call of `retire` means, who still needs one of them, and what to do about it."""
+"""The packages that a call of `retire` names, the blockers of each, and the way out."""
 
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from render.errors import InvalidInput, Unsatisfiable
-from render.lifecycle.blockers import Hold, Holder, Holders, LockedFolder, Place
-from render.lifecycle.preferences import NO_SUCH_NAME, UnknownPackage, find_known
-from render.lock.diff import known_as
-from render.lock.model import Lock, LockedPackage, State
-from render.references import Source
+from render.lifecycle.blockers import Blocker, Blockers, LockedFolder, Place, Reason
+from render.lock.lookup import (
+    NO_SUCH_NAME,
+    WRITE_IN_FULL,
+    NameIndex,
+    UnknownPackage,
+    find_known,
+    index_installed,
+)
+from render.lock.model import LockedPackage, State
 from render.texts import first_lines
 
 _SHOWN = 50
 _SHOWN_NAMES = 3
-# What is shown of a line in an error has its limit; half a command is none.
+# Errors cut long lines, and half a command cannot be pasted.
 _LONGEST_LINE = 400
 _SHOWN_DIGEST = len("sha256:") + 12
-_ADVICE = "write the source in full; `xplock tree` shows what is locked"
 _DROP_FIRST = (
     "remove it, or what needs it, from what you ask for; run `xplock lock`, and retire what is leaving then"
 )
@@ -29,7 +33,7 @@ _WAY_BACK = (
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A package that is to be let go of."""
+    """A package that is to be retired."""
 
     folder: LockedFolder
     package: LockedPackage
@@ -46,8 +50,8 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reason:
-    """Why a package cannot be let go of; without a way out, it can together with what needs it."""
+class _Refusal:
+    """Why a package cannot be retired; without a way out, it can be retired together with its blocker."""
 
     package: LockedPackage
     why: str
@@ -59,32 +63,32 @@ class NotInLock(InvalidInput):
 
 
 class StillNeeded(Unsatisfiable):
-    """Packages that cannot be let go of yet."""
+    """Packages that cannot be retired yet."""
 
 
 def find_named(names: Sequence[str], folders: Sequence[LockedFolder]) -> list[Named]:
     """Return the packages that are named, in every folder that has them."""
-    known = [(folder, _by_ending(folder.lock)) for folder in folders]
+    known = [(folder, index_installed(folder.lock)) for folder in folders]
     found: dict[Place, Named] = {}
     for name in names:
-        having = [Named(folder, _choose(name, ends[name])) for folder, ends in known if name in ends]
+        having = [Named(folder, _choose(name, index)) for folder, index in known if index.short(name)]
         if not having:
             raise _not_in_lock(name, folders)
         found |= {one.place: one for one in having}
     return list(found.values())
 
 
-def check_named(named: Sequence[Named], holders: Holders, folders: Sequence[LockedFolder]) -> None:
-    """Refuse to let go of what anything needs that does not go along."""
+def check_named(named: Sequence[Named], blockers: Blockers, folders: Sequence[LockedFolder]) -> None:
+    """Raise for named packages with blockers that are not named as well."""
     places = {one.place for one in named}
-    reasons = [reason for one in named for reason in _reasons(one, places, holders)]
-    if not reasons:
+    refusals = [refusal for one in named for refusal in _refusals(one, places, blockers)]
+    if not refusals:
         return
-    why, ways = sorted({one.why for one in reasons}), sorted({one.way_out for one in reasons} - {""})
-    if any(not reason.way_out for reason in reasons):
-        ways += retire_advice("let go of all of them", _together(named, holders), folders)
+    why, ways = sorted({one.why for one in refusals}), sorted({one.way_out for one in refusals} - {""})
+    if any(not refusal.way_out for refusal in refusals):
+        ways += retire_advice("let go of all of them", _together(named, blockers), folders)
     raise StillNeeded(
-        f"{list_packages(reason.package for reason in reasons)} cannot be let go of yet",
+        f"{list_packages(refusal.package for refusal in refusals)} cannot be let go of yet",
         why=first_lines(why, _SHOWN),
         next=ways,
     )
@@ -93,7 +97,7 @@ def check_named(named: Sequence[Named], holders: Holders, folders: Sequence[Lock
 def describe(package: LockedPackage) -> str:
     """Return a package in two words: its source and its version."""
     version = f"{package.digest[:_SHOWN_DIGEST]}…" if package.by_digest else package.version
-    return f"{known_as(package)} {version}"
+    return f"{package.display_source} {version}"
 
 
 def list_packages(packages: Iterable[LockedPackage]) -> str:
@@ -112,7 +116,7 @@ def retire_command(
 def retire_advice(
     text: str, packages: Iterable[LockedPackage], folders: Iterable[LockedFolder], *, synced: bool = False
 ) -> list[str]:
-    """Return the same command as advice to people; a long one on lines of its own, as a shell takes it."""
+    """Return the same command as advice; a long one on several lines, as a shell accepts it."""
     words = _words(packages, folders, synced=synced)
     line = f"{text}: {' '.join(words)}"
     if len(line) <= _LONGEST_LINE:
@@ -121,27 +125,17 @@ def retire_advice(
 
 
 def _words(packages: Iterable[LockedPackage], folders: Iterable[LockedFolder], *, synced: bool) -> list[str]:
-    sources = sorted({str(known_as(package)) for package in packages})
+    sources = sorted({str(package.display_source) for package in packages})
     names = [folder.name for folder in folders]
     where = [f"-C {shlex.quote(name)}" for name in names] if names != ["."] else []
     return ["xplock retire", *sources, *where, *(["--synced"] if synced else [])]
 
 
-def _by_ending(lock: Lock) -> dict[str, list[LockedPackage]]:
-    """Return which packages a text can mean: the last components of a source, or all of them."""
-    found: dict[str, list[LockedPackage]] = {}
-    for package in lock.installed():
-        parts = [str(source).split("/") for source in _names(package)]
-        for text in {"/".join(part[i:]) for part in parts for i in range(len(part))}:
-            found.setdefault(text, []).append(package)
-    return found
-
-
-def _choose(name: str, packages: Sequence[LockedPackage]) -> LockedPackage:
-    """Return the package that a text means: that of a full name, or else one that is leaving."""
-    full = [package for package in packages if name in map(str, _names(package))]
+def _choose(name: str, index: NameIndex[LockedPackage]) -> LockedPackage:
+    """Return the package that a name means: the one with this full source, or else one that is leaving."""
+    packages = index.short(name)
     leaving = [package for package in packages if package.state is not State.WANTED]
-    found = full or leaving or packages
+    found = index.full(name) or leaving or packages
     if len(found) > 1:
         raise NotInLock(
             f"{name} names {len(found)} packages of the lock",
@@ -149,11 +143,6 @@ def _choose(name: str, packages: Sequence[LockedPackage]) -> LockedPackage:
             next="write the source in full",
         )
     return found[0]
-
-
-def _names(package: LockedPackage) -> set[Source]:
-    """Return the sources that mean a package: an alias has two."""
-    return {known_as(package), package.cluster_source}
 
 
 def _not_in_lock(name: str, folders: Sequence[LockedFolder]) -> NotInLock:
@@ -166,7 +155,7 @@ def _not_in_lock(name: str, folders: Sequence[LockedFolder]) -> NotInLock:
                 next="retire it there, when nothing here needs it any more",
             )
     why = _guesses(name, folders) or NO_SUCH_NAME
-    return NotInLock(f"{name} is not in the lock", why=why, next=[_ADVICE, _WAY_BACK])
+    return NotInLock(f"{name} is not in the lock", why=why, next=[WRITE_IN_FULL, _WAY_BACK])
 
 
 def _guesses(name: str, folders: Sequence[LockedFolder]) -> list[str]:
@@ -179,66 +168,66 @@ def _guesses(name: str, folders: Sequence[LockedFolder]) -> list[str]:
     return list(found)
 
 
-def _reasons(one: Named, places: Collection[Place], holders: Holders) -> Iterator[_Reason]:
-    package, found = one.package, holders.get(one.place, ())
+def _refusals(one: Named, places: Collection[Place], blockers: Blockers) -> Iterator[_Refusal]:
+    package, found = one.package, blockers.get(one.place, ())
     if package.state is State.WANTED:
         if package.root is not None:
-            yield _Reason(package, f"{describe(package)} is asked for{_where(one.folder.name)}", _DROP_FIRST)
+            yield _Refusal(package, f"{describe(package)} is asked for{_where(one.folder.name)}", _DROP_FIRST)
         for dependant in package.required_by:
-            yield _Reason(package, f"{describe(package)} is required by {dependant}", _DROP_FIRST)
+            yield _Refusal(package, f"{describe(package)} is required by {dependant}", _DROP_FIRST)
         return
-    for holder in found:
-        # What has no guard itself needs none on what it needs, as long as that is rendered.
-        enough = holder.package.released and not one.drops
-        if holder.place not in places and not enough:
-            yield _reason(one, holder)
+    for blocker in found:
+        # A package without a guard needs no guard on its dependencies, as long as they are rendered.
+        enough = blocker.package.released and not one.drops
+        if blocker.place not in places and not enough:
+            yield _refusal(one, blocker)
 
 
-def _reason(one: Named, holder: Holder) -> _Reason:
-    package, other = describe(one.package), describe(holder.package)
-    elsewhere = _where(holder.place.folder) if holder.place.folder != one.folder.name else ""
-    match holder.hold:
-        case Hold.REPLACED:
+def _refusal(one: Named, blocker: Blocker) -> _Refusal:
+    package, other = describe(one.package), describe(blocker.package)
+    elsewhere = _where(blocker.place.folder) if blocker.place.folder != one.folder.name else ""
+    match blocker.reason:
+        case Reason.REPLACED:
             why = f"{other}{elsewhere} is switched off, and {package} has what it installed"
-        case Hold.STALE:
+        case Reason.STALE:
             why = (
                 f"the cluster's Lock still names {package} for {other}{elsewhere}, "
                 "and Crossplane would install it again"
             )
-        case Hold.IN_PLACE:
+        case Reason.NAME:
             why = (
                 f"the cluster's Lock still has an entry of {other}{elsewhere}, "
                 f"and Crossplane would install what that names in the place of {package}"
             )
-        case Hold.DEPENDS:
+        case Reason.DEPENDS:
             why = f"{other}{elsewhere} needs {package}"
-    return _Reason(one.package, why, _way_out(holder))
+    return _Refusal(one.package, why, _way_out(blocker))
 
 
-def _way_out(holder: Holder) -> str:
-    package = holder.package
+def _way_out(blocker: Blocker) -> str:
+    package = blocker.package
     if package.state is not State.WANTED:
         return ""
-    if holder.is_stale:
+    if blocker.is_stale:
         return (
             f"another version of {package.source} clears its stale entry: xplock lock -P {package.source}; "
             "retire after every cluster has synced that"
         )
     return (
-        f"remove {package.source} from what you ask for{_where(holder.place.folder)}; lock that, let it sync, "
+        f"remove {package.source} from what you ask for{_where(blocker.place.folder)}; lock that, let it sync, "
         "and retire what is leaving then"
     )
 
 
-def _together(named: Sequence[Named], holders: Holders) -> list[LockedPackage]:
-    """Return what is named and everything leaving that needs it, directly or not."""
+def _together(named: Sequence[Named], blockers: Blockers) -> list[LockedPackage]:
+    """Return the named packages and all leaving ones that need them, directly or not."""
     found = {one.place: one.package for one in named}
     waiting = list(found)
     while waiting:
-        for holder in holders.get(waiting.pop(), ()):
-            if holder.place not in found and holder.package.state is not State.WANTED:
-                found[holder.place] = holder.package
-                waiting.append(holder.place)
+        for blocker in blockers.get(waiting.pop(), ()):
+            if blocker.place not in found and blocker.package.state is not State.WANTED:
+                found[blocker.place] = blocker.package
+                waiting.append(blocker.place)
     return list(found.values())
 
 

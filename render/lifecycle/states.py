@@ -1,32 +1,190 @@
-"""What becomes of packages that nobody asks for any more, and how they bind those that stay."""
+"""The states of a package object, the events that change them, and the values that a plan is made of."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from render.constraints import parse_constraint
-from render.crossplane import keeps_stale_entries
+from render.folders.neighbours import NO_NEIGHBOURS, Neighbours
 from render.lean import replace
-from render.lock.candidates import locked_candidate
-from render.lock.model import Lock, LockedPackage, State, named_source
-from render.lock.stale_entries import held_packages
-from render.moves import Move
+from render.live.installed import NOTHING_INSTALLED
+from render.live.lock import LiveLock
+from render.lock.model import Lock, LockedPackage, Provided, State
+from render.moves import Move, Strategy
 from render.references import Source
-from render.requests import Request
-from render.resolve.model import Bound, Edge
-from render.versions import Version
+from render.requests import Root
+from render.resolve.model import Resolution
+from render.settings import Settings
+
+if TYPE_CHECKING:
+    from render.lifecycle.ownership import InstalledObjects
+
+
+class Event(StrEnum):
+    """What happens to an object between two locks."""
+
+    INSTALL = "install"
+    KEEP = "keep"
+    UPGRADE = "upgrade"
+    ALIAS = "alias"
+    REPOINT = "repoint"
+    DEACTIVATE = "deactivate"
+    # No package and no root requires it any more.
+    ORPHAN = "orphan"
+    # Leaving before, and asked for again.
+    RETURN = "return"
+    # Out of the lock without `retire`: it has no guard, or another folder provides it from now on.
+    DROP = "drop"
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One object of the cluster, in the lock before and in the lock after."""
+
+    before: LockedPackage | None
+    event: Event
+    after: LockedPackage | None
+    move: Move | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Everything besides the answer that a lock depends on."""
+
+    before: Lock = field(default_factory=Lock)
+    settings: Settings = field(default_factory=Settings)
+    # One entry for each input, with its digest.
+    record: Mapping[str, str] = field(default_factory=dict)
+    neighbours: Neighbours = NO_NEIGHBOURS
+    # What the cluster had installed before it was locked.
+    live: LiveLock = NOTHING_INSTALLED
+    # Fetches what installed packages brought; without it that is not compared.
+    objects: "InstalledObjects | None" = None
+    # Whether a package may leave although its installed objects cannot be fetched any more.
+    accept_unknown_objects: bool = False
+
+    @property
+    def guard(self) -> bool:
+        """Whether packages that leave are kept as orphans.
+
+        A guard that is off in the settings is still on in the cluster, so Argo CD would leave behind every package
+        that this lock drops.
+        """
+        return self.settings.guard or was_guarded(self.before)
+
+
+@dataclass(frozen=True, slots=True)
+class StableResolution:
+    """An answer, with the moves and orphans that it was made with and that follow from it."""
+
+    resolution: Resolution
+    # By the source that was replaced.
+    moves: Mapping[Source, Move] = field(default_factory=dict)
+    # Installed packages that are not required any more; without a guard there are none.
+    orphans: Mapping[Source, LockedPackage] = field(default_factory=dict)
+    # The `moves` entries of the settings, as they are written there.
+    entries: tuple[Move, ...] = ()
+    # Moves of Functions that keep an object each, so that nothing is replaced.
+    separate: Mapping[Source, Move] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An answer as a lock in which no object has changed hands yet; strategies are chosen by it."""
+
+    answer: StableResolution
+    context: Context
+    # The new packages, orphans included, with the names that they would have without any move.
+    lock: Lock
+    roots: Mapping[Source, Root]
+    # Reasons to detach that a lock does not show by itself.
+    known_reasons: Mapping[Source, Sequence[str]]
+
+    @property
+    def before(self) -> Lock:
+        """The lock before."""
+        return self.context.before
+
+    @property
+    def moves(self) -> Mapping[Source, Move]:
+        """All moves, by the source that was replaced."""
+        return self.answer.moves
+
+    @property
+    def provided(self) -> Mapping[Source, Provided]:
+        """The packages of used folders."""
+        return self.context.neighbours.provided
+
+    def find(self, source: Source) -> LockedPackage | Provided | None:
+        """Return the package of a source, here or in a used folder."""
+        return self.lock.packages.get(source) or self.provided.get(source)
+
+
+@dataclass(frozen=True, slots=True)
+class MovedPackage:
+    """An installed package whose source is replaced, and the strategy of that."""
+
+    old: LockedPackage
+    move: Move
+    strategy: Strategy
+
+    @property
+    def target(self) -> Source:
+        """The source that gets the object, where the strategy keeps it."""
+        return self.move.targets[0]
+
+    @property
+    def keeps_object(self) -> bool:
+        """Whether the object stays active, with another source or other bytes."""
+        return self.strategy in (Strategy.ALIAS, Strategy.REPOINT)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What happens to every object, decided and not yet checked."""
+
+    draft: Draft
+    moved: Sequence[MovedPackage]
+    # The active packages sorted by source, then the deactivated and the dropped ones.
+    transitions: Sequence[Transition]
+    # The lock that the transitions make, without what is carried over from the lock before.
+    after: Lock
+
+    @property
+    def context(self) -> Context:
+        """Everything besides the answer that the plan depends on."""
+        return self.draft.context
+
+    @property
+    def answer(self) -> StableResolution:
+        """The versions, moves and orphans."""
+        return self.draft.answer
+
+    @property
+    def before(self) -> Lock:
+        """The lock before."""
+        return self.draft.context.before
+
+    def active(self) -> Iterator[tuple[LockedPackage | None, LockedPackage]]:
+        """Yield every package that is active after, with what its object was before."""
+        for one in self.transitions:
+            if one.after is not None and one.after.state is not State.DEACTIVATED:
+                yield one.before, one.after
 
 
 def find_orphans(
     before: Lock, needed: Collection[Source], moves: Mapping[Source, Move]
 ) -> dict[Source, LockedPackage]:
-    """Return the installed packages that nobody needs and nothing replaces; they stay as they are."""
+    """Return the installed packages that are neither needed nor replaced, as orphans."""
     return {
-        # Whatever was wanted in between has its guard back.
+        # A package that was wanted in between has its guard back.
         source: replace(
             package,
             state=State.ORPHANED,
             root=None,
             released=package.released and package.state is State.ORPHANED,
-            # What has gone on to another since is no longer in its place.
+            # A source that has moved on to another package since is no longer replaced by this one.
             replaces=tuple(one for one in package.replaces if source in _targets(one.source, moves)),
         )
         for source, package in before.packages.items()
@@ -34,67 +192,19 @@ def find_orphans(
     }
 
 
+def was_guarded(lock: Lock) -> bool:
+    """Return whether the packages of a lock are rendered with their guards.
+
+    The record holds only settings that differ from their defaults.
+    """
+    return bool(lock.packages) and "setting guard" not in lock.inputs
+
+
 def _targets(source: Source, moves: Mapping[Source, Move]) -> tuple[Source, ...]:
     return moves[source].targets if source in moves else ()
 
 
 def _is_taken_over(package: LockedPackage, moves: Mapping[Source, Move]) -> bool:
-    """Tell whether the source that an alias's object names goes to somebody else, and the object with it."""
+    """Return whether the source that an alias's object names moves to another package, and the object with it."""
     move = moves.get(package.installed_as) if package.installed_as else None
     return move is not None and package.source not in move.targets
-
-
-def orphan_bounds(orphans: Mapping[Source, LockedPackage], moves: Mapping[Source, Move]) -> Iterator[Bound]:
-    """Yield what orphans accept of others: they are active, and go on to depend on them."""
-    for source, orphan in sorted(orphans.items()):
-        yield from bounds_of(orphan, moves, "an orphaned package", f"retire it first: xplock retire {source}")
-
-
-def bounds_of(
-    package: LockedPackage, moves: Mapping[Source, Move], place: str, advice: str
-) -> Iterator[Bound]:
-    """Yield what an installed package accepts of others."""
-    for dependency in package.dependencies:
-        named = named_source(dependency, package.source)
-        request = Request.of(parse_constraint(dependency.constraints))
-        for target in moves[named].targets if named in moves else (named,):
-            instead_of = named if target != named else None
-            edge = Edge(target, request, package.source, place, instead_of=instead_of)
-            yield Bound(edge, locked_candidate(package), advice)
-
-
-def warn_of_stale_names(before: Lock, crossplane: Version | None) -> list[str]:
-    """Return a note for each package that an upgrade of Crossplane to this version could double."""
-    if keeps_stale_entries(crossplane):
-        return []
-    return [
-        f"{package.source} is installed as {package.object_name}, and the cluster's Lock still names it for {' and '.join(str(holder.source) for holder in holders)}; "
-        f"before Crossplane there becomes {crossplane}, lock another version of that and let the cluster sync"
-        for package, holders in held_packages(before, ())
-    ]
-
-
-def stale_entry(
-    package: LockedPackage, before: LockedPackage | None, crossplane: Version | None
-) -> tuple[str, ...]:
-    """Return what a detached package's entry in the cluster's Lock names: up to v2.3 it outlives being attached."""
-    if not keeps_stale_entries(crossplane) or not package.detached:
-        return ()
-    if before is None or before.state is State.DEACTIVATED:
-        return ()
-    if before.digest != package.digest:
-        # Back at a version of late: a cluster that never saw the one in between still has its entry.
-        returned = any(pin.digest == package.digest for pin in before.kept_pins)
-        return _named_by(package) if returned else ()
-    if before.detached:
-        return before.stale_entry
-    return _named_by(before)
-
-
-def _named_by(package: LockedPackage) -> tuple[str, ...]:
-    return tuple(sorted({dependency.package for dependency in package.dependencies}))
-
-
-def was_guarded(lock: Lock) -> bool:
-    """Tell whether what a lock renders has its guard on; only a setting that differs from the default is recorded."""
-    return bool(lock.packages) and "setting guard" not in lock.inputs

@@ -3,35 +3,29 @@
 From the lock to manifests it goes on in rendering.py: whoever renders needs nothing of what is imported here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from render.errors import InvalidInput
-from render.folders.neighbours import NOBODY, Neighbours
-from render.folders.provided import (
-    compare_provided,
-    refuse_drops,
-    refuse_provided,
-    require_provided,
-    tell_takeovers,
-)
+from render.folders.neighbours import NO_NEIGHBOURS, Neighbours
+from render.folders.provided import compare_provided
 from render.inputs.projects import Inputs
-from render.lifecycle.dependent_folders import other_packages
-from render.lifecycle.ownership import check_handovers, check_rivals, count_unclaimed
-from render.lifecycle.preferences import (
-    NOTHING_INSTALLED,
-    advise_live,
-    kept_candidates,
-    live_bounds,
-    parse_upgrade,
-    pinned_digests,
+from render.lifecycle.other_folders import note_takeovers, refuse_provided
+from render.lifecycle.ownership import (
+    InstalledObjects,
+    count_unclaimed,
+    note_unclaimed,
+    note_unknown_objects,
 )
-from render.lifecycle.settle import settle
-from render.lifecycle.states import warn_of_stale_names, was_guarded
-from render.lifecycle.strategies import require_crossplane_version
-from render.lifecycle.write import Surroundings, create_lock
+from render.lifecycle.plan import make_plan
+from render.lifecycle.preferences import kept_candidates, parse_upgrade, pinned_digests
+from render.lifecycle.resolve_with_moves import resolve_with_moves
+from render.lifecycle.rules import check_plan
+from render.lifecycle.states import Context, Plan
+from render.lifecycle.write import write_lock
 from render.limits import Limits
+from render.live.installed import NOTHING_INSTALLED, advise_live, live_bounds
 from render.live.lock import LiveLock
 from render.lock.consistency import check_closure
 from render.lock.file import read_lock_bytes
@@ -39,11 +33,9 @@ from render.lock.freshness import compare_inputs
 from render.lock.merge import merge_sides
 from render.lock.model import Lock
 from render.lock.parse import ConflictedLock, DoubledLock, parse_lock
-from render.lock.stale_entries import stale_bounds
-from render.references import Source
+from render.lock.stale_entries import stale_bounds, warn_of_stale_names
 from render.resolve.model import Catalog, Wanted
 from render.resolve.warnings import notes
-from render.settings import Settings
 from render.system.files import LOCK_FILE
 
 
@@ -86,80 +78,75 @@ class CurrentLock:
 
 def update_lock(
     inputs: Inputs,
-    current: Lock,
+    before: Lock,
     catalog: Catalog,
     limits: Limits,
     options: LockOptions,
-    around: Neighbours = NOBODY,
+    neighbours: Neighbours = NO_NEIGHBOURS,
 ) -> LockUpdate:
-    """Pin everything the project needs, keeping current pins that still fit."""
-    settings = inputs.settings
-    around = around.after_moves(settings.moves, current).leaving_out(_own_sources(inputs, current))
-    refuse_provided(inputs.roots, settings.moves, current, around)
-    wanted = _wanted(inputs, current, options, around)
-    # A guard that is switched off is still on in the cluster: what leaves with this lock would be left behind there.
-    guard = settings.guard or was_guarded(current)
-    settled = settle(wanted, current, settings.moves, catalog, limits, guard=guard, around=around)
-    told = [*notes(settled.resolution), *settled.notes]
-    told += warn_of_stale_names(current, settings.crossplane_version)
-    told += check_handovers(
-        settled, current, catalog, around.provided, accept_unknown=options.accept_unknown_objects
+    """Lock every package that a folder needs; versions of the lock before stay while they fit."""
+    context = _make_context(inputs, before, catalog, options, neighbours)
+    refuse_provided(inputs.roots, inputs.settings.moves, before, context.neighbours)
+    answer = resolve_with_moves(_make_wanted(inputs, context, options), context, catalog, limits)
+    plan = check_plan(make_plan(answer, context))
+    lock = count_unclaimed(write_lock(plan), plan)
+    return LockUpdate(lock, tuple(_notes(plan, lock)))
+
+
+def _make_context(
+    inputs: Inputs, before: Lock, catalog: Catalog, options: LockOptions, neighbours: Neighbours
+) -> Context:
+    own = {*before.packages, *(root.source for root in inputs.roots)}
+    return Context(
+        before=before,
+        settings=inputs.settings,
+        record=inputs.record,
+        neighbours=neighbours.after_moves(inputs.settings.moves, before).leaving_out(own),
+        live=options.live or NOTHING_INSTALLED,
+        objects=InstalledObjects(catalog),
+        accept_unknown_objects=options.accept_unknown_objects,
     )
-    told += check_rivals(settled, (*around.used, *around.users), catalog)
-    made = create_lock(settled, inputs.record, _surroundings(current, settings, around, options.live))
-    lock, unclaimed = count_unclaimed(made, settled.resolution, catalog)
-    require_crossplane_version(lock, settings)
-    require_provided(lock, around)
-    refuse_drops(current, lock, around)
-    told += [*unclaimed, *tell_takeovers(current, lock, around)]
-    told += advise_live(current, lock, settings.crossplane_version) if options.live is None else []
-    return LockUpdate(lock, tuple(told))
 
 
-def _own_sources(inputs: Inputs, current: Lock) -> set[Source]:
-    return {*current.packages, *(root.source for root in inputs.roots)}
-
-
-def _wanted(inputs: Inputs, current: Lock, options: LockOptions, around: Neighbours) -> Wanted:
-    upgrade = parse_upgrade(options.upgrade, current, everything=options.upgrade_everything)
-    kept, released = kept_candidates(current, upgrade)
-    crossplane = inputs.settings.crossplane_version
-    stale = stale_bounds(current, other_packages(around.users))
-    installed = live_bounds(options.live or NOTHING_INSTALLED, inputs.roots, current, crossplane)
+def _make_wanted(inputs: Inputs, context: Context, options: LockOptions) -> Wanted:
+    before, neighbours, settings = context.before, context.neighbours, inputs.settings
+    upgrade = parse_upgrade(options.upgrade, before, everything=options.upgrade_everything)
+    kept, freed = kept_candidates(before, upgrade)
+    stale = stale_bounds(before, neighbours.using_packages)
+    installed = live_bounds(context.live, inputs.roots, before, settings.crossplane_version)
     return Wanted(
         roots=inputs.roots,
         preferred=kept,
-        pinned=pinned_digests(current, kept),
-        upgraded=released,
+        pinned=pinned_digests(before, kept),
+        upgraded=freed,
         asked={source: request for source, request in upgrade.packages.items() if request},
         bounds=(*stale, *installed),
-        provided=around.candidates,
-        providers=around.folders,
-        crossplane=crossplane,
-        follow_families=inputs.settings.families == "follow",
-        complete_partial=inputs.settings.partial_dependencies == "complete",
+        provided=neighbours.candidates,
+        providers=neighbours.folders,
+        crossplane=settings.crossplane_version,
+        follow_families=settings.families == "follow",
+        complete_partial=settings.partial_dependencies == "complete",
         allow_lower=options.allow_lower,
     )
 
 
-def _surroundings(
-    current: Lock, settings: Settings, around: Neighbours, live: LiveLock | None
-) -> Surroundings:
-    return Surroundings(
-        before=current,
-        settings=settings,
-        provided=around.provided,
-        switched_off=around.deactivated,
-        users=[lock for _, lock in around.users],
-        live=live or NOTHING_INSTALLED,
-    )
+def _notes(plan: Plan, lock: Lock) -> Iterator[str]:
+    crossplane, before = plan.context.settings.crossplane_version, plan.before
+    yield from notes(plan.answer.resolution)
+    yield from plan.answer.notes
+    yield from warn_of_stale_names(before, crossplane)
+    yield from note_unknown_objects(plan)
+    yield from note_unclaimed(lock)
+    yield from note_takeovers(plan)
+    if plan.context.live is NOTHING_INSTALLED:
+        yield from advise_live(before, lock, crossplane)
 
 
-def is_current(lock: Lock, inputs: Inputs, around: Neighbours = NOBODY) -> bool:
+def is_current(lock: Lock, inputs: Inputs, neighbours: Neighbours = NO_NEIGHBOURS) -> bool:
     """Tell whether a lock still answers what a folder asks for; then there is nothing to resolve."""
     if compare_inputs(lock, inputs.record) or check_closure(lock):
         return False
-    return not compare_provided(lock, around.after_moves(inputs.settings.moves, lock))
+    return not compare_provided(lock, neighbours.after_moves(inputs.settings.moves, lock))
 
 
 def read_current(folder: Path, limits: Limits, *, new: bool, in_memory: bool = False) -> CurrentLock:

@@ -8,7 +8,6 @@ from typing import TypeAlias, TypeVar
 from render.lock.freshness import compare_inputs
 from render.lock.graph import Target
 from render.lock.model import KeptPin, Lock, LockedPackage, Provided, State, pin_places
-from render.references import Source
 from render.semantic import Step, step_between
 
 T = TypeVar("T", bound=Target)
@@ -26,12 +25,6 @@ def pair_packages(before: Iterable[T], after: Iterable[T]) -> list[tuple[T | Non
     return sorted(pairs, key=_place)
 
 
-def known_as(package: Target) -> Source:
-    """Return the source that a package is told of by: its own, or where it is switched off the cluster's."""
-    off = isinstance(package, LockedPackage) and package.state is State.DEACTIVATED
-    return package.cluster_source if off else package.source
-
-
 def step_of(old: Target, new: Target) -> Step | None:
     """Return the size of a step; None, if nothing changed or the versions cannot be compared.
 
@@ -43,7 +36,7 @@ def step_of(old: Target, new: Target) -> Step | None:
 
 def _place(pair: tuple[Target | None, Target | None]) -> tuple[str, str]:
     item = pair[1] or pair[0]
-    return (str(known_as(item)), item.object_name) if item else ("", "")
+    return (str(item.display_source), item.object_name) if item else ("", "")
 
 
 # What can differ about a package: one text, or a list of them.
@@ -120,7 +113,7 @@ def _everything(lock: Lock) -> list[Target]:
 
 
 def _identity(package: Target) -> tuple[str, Aspects]:
-    return str(known_as(package)), _aspects(package)
+    return str(package.display_source), _aspects(package)
 
 
 def _diffed(package: Target) -> DiffedPackage:

@@ -92,6 +92,11 @@ class _Pinned:
         """The source by which Crossplane knows it."""
         return self.installed_as or self.source
 
+    @property
+    def display_source(self) -> Source:
+        """The source that people know it by."""
+        return self.source
+
 
 @dataclass(frozen=True, slots=True)
 class LockedPackage(_Pinned):
@@ -149,6 +154,11 @@ class LockedPackage(_Pinned):
             value = getattr(self, name)
             if value:
                 _set(self, name, sort_keys(value))
+
+    @property
+    def display_source(self) -> Source:
+        """The source that people know it by: its own, or for a deactivated package the one in the cluster."""
+        return self.cluster_source if self.state is State.DEACTIVATED else self.source
 
 
 @dataclass(frozen=True, slots=True)

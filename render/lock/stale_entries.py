@@ -1,13 +1,15 @@
-"""Stale entries of the cluster's Lock: the packages they name, and the versions they bind."""
+"""Stale entries of the cluster's Lock: how long they stay, the packages they name, the versions they bind."""
 
 from collections.abc import Iterable, Iterator
 
+from render.crossplane import keeps_stale_entries
 from render.lock.candidates import locked_candidate
-from render.lock.model import Lock, LockedPackage
+from render.lock.model import Lock, LockedPackage, State
 from render.names import object_name
 from render.references import Source, parse_dependency_source
 from render.requests import Request
 from render.resolve.model import Bound, Edge
+from render.versions import Version
 
 
 def stale_bounds(before: Lock, elsewhere: Iterable[LockedPackage] = ()) -> Iterator[Bound]:
@@ -46,3 +48,35 @@ def stale_names(packages: Iterable[LockedPackage]) -> dict[Source, list[LockedPa
             if isinstance(source, Source):
                 found.setdefault(source, []).append(package)
     return found
+
+
+def warn_of_stale_names(before: Lock, crossplane: Version | None) -> list[str]:
+    """Return a note for each package that an upgrade of Crossplane to this version could install twice."""
+    if keeps_stale_entries(crossplane):
+        return []
+    return [
+        f"{package.source} is installed as {package.object_name}, and the cluster's Lock still names it for {_join_sources(holders)}; "
+        f"before Crossplane there becomes {crossplane}, lock another version of that and let the cluster sync"
+        for package, holders in held_packages(before, ())
+    ]
+
+
+def stale_entry(
+    package: LockedPackage, before: LockedPackage | None, crossplane: Version | None
+) -> tuple[str, ...]:
+    """Return the sources that the stale entry of a package names; only a detached package has one."""
+    if not keeps_stale_entries(crossplane) or not package.detached:
+        return ()
+    if before is None or before.state is State.DEACTIVATED:
+        return ()
+    if before.digest != package.digest:
+        # Back at a recent version: a cluster that never saw the one in between still has its entry.
+        returned = any(pin.digest == package.digest for pin in before.kept_pins)
+        return _named_by(package) if returned else ()
+    if before.detached:
+        return before.stale_entry
+    return _named_by(before)
+
+
+def _named_by(package: LockedPackage) -> tuple[str, ...]:
+    return tuple(sorted({dependency.package for dependency in package.dependencies}))

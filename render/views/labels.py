@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Iterable
 
-from render.lock.diff import known_as
 from render.lock.graph import Target
 from render.lock.model import LockedPackage, Provided, State
 from render.names import object_name
@@ -89,7 +88,7 @@ def format_package(closure: Closure, package: Target) -> str:
 
 def format_pin(package: Target) -> str:
     """Write the source and the locked version."""
-    return f"{visible(str(known_as(package)))} {format_locked(package)}"
+    return f"{visible(str(package.display_source))} {format_locked(package)}"
 
 
 def format_locked(package: Target) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from render.lock.changes import Changes, Held, Moved, Pair, find_changes
-from render.lock.diff import known_as, step_of
+from render.lock.diff import step_of
 from render.lock.graph import Target
 from render.lock.model import Lock, LockedPackage, Provided, State
 from render.moves import Consent, Strategy
@@ -129,7 +129,7 @@ def _consequence(moved: Moved) -> str:
 
 def _off(package: LockedPackage, folder: str) -> str:
     successors = " and ".join(map(str, package.replaced_by))
-    return f"replaced by {successors}; retire when everyone has moved: {format_retire([known_as(package)], folder)}"
+    return f"replaced by {successors}; retire when everyone has moved: {format_retire([package.display_source], folder)}"
 
 
 def _leaving(package: LockedPackage, folder: str) -> str:
@@ -139,7 +139,7 @@ def _leaving(package: LockedPackage, folder: str) -> str:
 
 
 def _released(package: LockedPackage, folder: str) -> str:
-    command = format_retire([known_as(package)], folder, synced=True)
+    command = format_retire([package.display_source], folder, synced=True)
     return f"its guard is off; once every cluster has synced: {command}"
 
 
@@ -180,7 +180,7 @@ def _may_break(pair: Pair) -> bool:
 
 
 def _pin(package: Target) -> str:
-    return f"{known_as(package)} {format_locked(package)}"
+    return f"{package.display_source} {format_locked(package)}"
 
 
 def _object(package: LockedPackage) -> str:

@@ -17,8 +17,10 @@ from rig.commands.suggestions import offered_moves
 from render.constraints import parse_constraint
 from render.errors import RenderError
 from render.lifecycle.names import NameTaken
-from render.lifecycle.settle import Settled
-from render.lifecycle.write import Surroundings, create_lock
+from render.lifecycle.plan import make_plan
+from render.lifecycle.rules import check_plan
+from render.lifecycle.states import Context, StableResolution
+from render.lifecycle.write import write_lock
 from render.limits import Limits
 from render.lock.consistency import check_closure
 from render.lock.model import Lock, LockedDependency, LockedPackage
@@ -133,7 +135,7 @@ def lock_root(text: str) -> Lock:
     reference = parse_reference(text)
     root = Root(reference.source, Request(tag=reference.tag), "root.yaml")
     resolution = resolve(Wanted((root,), follow_families=False), EcosystemCatalog(), Limits())
-    return create_lock(Settled(resolution, {}, {}), {}, Surroundings())
+    return write_lock(check_plan(make_plan(StableResolution(resolution), Context())))
 
 
 def facts_of(package: LockedPackage) -> tuple[object, ...]:

@@ -8,15 +8,11 @@ from rig.builders.catalogs import FakeCatalog, Packages, digest_of, named, short
 from rig.builders.lock_story import Story, detached, move, states, wish
 
 from render.folders.neighbours import gather_neighbours
-from render.folders.provided import (
-    BelongsElsewhere,
-    LosesProvided,
-    OtherName,
-    compare_provided,
-)
+from render.folders.provided import compare_provided
+from render.lifecycle.claims import ImpossibleMove
 from render.lifecycle.names import NameTaken
+from render.lifecycle.other_folders import BelongsElsewhere, LosesProvided, OtherName
 from render.lifecycle.ownership import RivalPackages
-from render.lifecycle.strategies import ImpossibleMove
 from render.lifecycle.update import is_current
 from render.lock.consistency import check_closure
 from render.lock.model import Lock

@@ -8,10 +8,8 @@ from rig.builders.lock_story import Story, move, states, wish
 from rig.builders.locks import lock, package, source
 
 from render.folders.neighbours import gather_neighbours
-from render.folders.provided import NeededByUser
-from render.lifecycle.dependent_folders import needed_by_users
-from render.lifecycle.settle import UnneededMove
-from render.lifecycle.strategies import ImpossibleMove
+from render.lifecycle.claims import ImpossibleMove, UnneededMove
+from render.lifecycle.other_folders import NeededByUser
 from render.lifecycle.update import LockOptions
 from render.packages import Kind
 from render.requests import Root
@@ -152,7 +150,7 @@ def test_a_package_that_no_using_folder_needs_goes_without_a_guard() -> None:
 def test_what_a_package_of_a_using_folder_names_is_needed() -> None:
     elsewhere = lock([package("legacy v1.0.0", "old *")])
 
-    assert needed_by_users([("app", elsewhere)]) == {source("legacy"), source("old")}
+    assert gather_neighbours((), [("app", elsewhere)]).needed_by_using == {source("legacy"), source("old")}
 
 
 def test_a_stale_entry_of_a_using_folder_keeps_a_package_from_being_switched_off() -> None:

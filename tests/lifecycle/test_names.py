@@ -1,19 +1,38 @@
 """Object names: the user's, else the locked one, else Crossplane's own."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 from rig.builders.catalogs import FakeCatalog, Packages, named, root, solve
 from rig.builders.lock_story import Story, move, wish
+from rig.builders.locks import package
 from rig.commands.suggestions import offered_moves
 
-from render.lifecycle.names import KindChanged, NameChanged, NameTaken, UnusableName, name_objects
+from render.lifecycle.names import KindChanged, NameChanged, NameTaken, UnusableName
+from render.lifecycle.plan import make_plan
+from render.lifecycle.rules import check_plan
+from render.lifecycle.states import Context, StableResolution
+from render.lock.model import Lock
 from render.moves import Move, format_moves
 from render.names import object_name
 from render.packages import Kind
+from render.references import Source
 from render.resolve.model import Resolution
 
 APP: Packages = {"app v1.0.0": {"base": "*"}, "base v1.0.0": {}}
+
+
+def name_objects(resolution: Resolution, locked: Mapping[Source, str]) -> dict[Source, str]:
+    """Return the names that the packages of an answer get, where some are installed already."""
+    before = {
+        source: replace(
+            package("x v0.1.0"), source=source, object_name=name, kind=resolution.packages[source].kind
+        )
+        for source, name in locked.items()
+    }
+    plan = check_plan(make_plan(StableResolution(resolution), Context(Lock(before))))
+    return {source: item.object_name for source, item in plan.after.packages.items()}
 
 
 def app(name: str | None = None) -> Resolution:
@@ -162,7 +181,11 @@ def test_three_packages_of_one_name_become_one() -> None:
     moves = offered_moves(caught.value.next)
     assert caught.value.what == "3 packages would be one Function named acme-base"
     assert moves == {named(name): (named(names[2]),) for name in names[:2]}
-    assert name_objects(solve(catalog, root("app"), moves=moves), {})[named(names[2])] == "acme-base"
+    assert [
+        source.registry
+        for source in solve(catalog, root("app"), moves=moves).packages
+        if source.name == "base"
+    ] == ["c.example"]
 
 
 def test_one_name_is_fine_for_two_kinds_and_for_two_names_given() -> None:

@@ -12,16 +12,14 @@ from render.constraints import InvalidConstraint, parse_constraint
 from render.inputs.projects import Inputs
 from render.lifecycle.preferences import (
     LockedTags,
-    UnknownPackage,
     Upgrade,
-    find_known,
-    find_source,
     kept_candidates,
     parse_upgrade,
     pinned_digests,
 )
 from render.lifecycle.update import LockOptions, update_lock
 from render.limits import Limits
+from render.lock.lookup import UnknownPackage, find_known, find_source
 from render.lock.model import Lock, Replaced
 from render.moves import Consent, Strategy
 from render.packages import Package

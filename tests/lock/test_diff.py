@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from rig.builders.locks import deactivated, digest, lock, package, provided, replaced, rich_lock, source
 
-from render.lock.diff import LockDiff, diff_locks, known_as, pair_packages
+from render.lock.diff import LockDiff, diff_locks, pair_packages
 from render.lock.model import KeptPin, Lock, State
 from render.packages import Kind
 
@@ -194,7 +194,10 @@ def test_packages_of_two_kinds_can_have_one_name() -> None:
 def test_a_deactivated_package_is_known_by_the_source_of_its_object() -> None:
     alias = {"installed_as": source("net")}
 
-    found = [known_as(package("mesh v1.0.0", **alias)), known_as(deactivated("mesh v1.0.0", **alias))]
+    found = [
+        package("mesh v1.0.0", **alias).display_source,
+        deactivated("mesh v1.0.0", **alias).display_source,
+    ]
 
     assert found == [source("mesh"), source("net")]
-    assert known_as(provided("mesh v1.0.0", installed_as=source("net"))) == source("mesh")
+    assert provided("mesh v1.0.0", installed_as=source("net")).display_source == source("mesh")

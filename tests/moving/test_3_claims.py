@@ -10,9 +10,8 @@ from rig.builders.projects import HOME, World, at, moves, text_of
 from rig.commands.refusals import refusal
 
 from render.cli.run import run
-from render.lifecycle.claims import CircularClaims, ClaimOnRoot, TwoClaimants
-from render.lifecycle.families import HalfAliased
-from render.lifecycle.strategies import ImpossibleMove
+from render.lifecycle.claims import CircularClaims, ClaimOnRoot, ImpossibleMove, TwoClaimants
+from render.lifecycle.conditions import HalfAliased
 from render.lock.model import Lock, Replaced
 from render.moves import CircularMoves, Consent, Strategy
 from render.packages import Kind

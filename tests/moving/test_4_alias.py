@@ -12,7 +12,7 @@ from rig.commands.refusals import edit_lock, refusal
 
 from render.cli.run import run
 from render.lean import replace
-from render.lifecycle.strategies import ImpossibleMove
+from render.lifecycle.claims import ImpossibleMove
 from render.lock.format import format_lock
 from render.moves import Strategy
 from render.packages import Kind

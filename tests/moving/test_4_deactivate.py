@@ -12,10 +12,11 @@ from rig.cluster.cluster import Cluster
 from rig.commands.refusals import edit_lock, refusal
 
 from render.cli.run import run
-from render.folders.provided import LosesProvided
 from render.lean import replace
+from render.lifecycle.claims import ImpossibleMove
+from render.lifecycle.conditions import UnknownCrossplane
+from render.lifecycle.other_folders import LosesProvided
 from render.lifecycle.retire_checks import StillNeeded
-from render.lifecycle.strategies import ImpossibleMove, UnknownCrossplane
 from render.limits import Limits
 from render.lock.file import read_lock
 from render.lock.format import format_lock

@@ -11,8 +11,8 @@ from rig.commands.refusals import refusal
 
 from render.cli.run import run
 from render.lean import replace
+from render.lifecycle.claims import ImpossibleMove
 from render.lifecycle.names import NameTaken
-from render.lifecycle.strategies import ImpossibleMove
 from render.lock.model import Lock
 from render.moves import Move, Strategy
 from render.packages import Kind

@@ -12,18 +12,30 @@ from rig.cluster.cluster import Cluster, NeverSettles
 import render.lifecycle.blockers
 import render.lifecycle.carry_over
 import render.lifecycle.names
-import render.lifecycle.ownership
+import render.lifecycle.plan
 import render.lifecycle.retire
-import render.lifecycle.retire_checks
+import render.lifecycle.rules
 import render.lifecycle.strategies
-import render.lifecycle.update
-import render.lifecycle.write
-import render.lock.parse
 import render.manifests.deactivation
 import render.manifests.objects
 from render.lean import replace
-from render.lifecycle.blockers import LockedFolder
-from render.lifecycle.retire import retire_packages
+from render.lifecycle.blockers import LockedFolder, find_stale_entries
+from render.lifecycle.claims import ImpossibleMove
+from render.lifecycle.conditions import check_strategies_are_possible
+from render.lifecycle.names import (
+    NameChanged,
+    NameTaken,
+    check_names_are_free,
+    check_names_differ,
+    check_objects_keep_their_name,
+)
+from render.lifecycle.ownership import (
+    HandoverWithoutConsent,
+    check_handovers_have_consent,
+    check_objects_have_one_owner,
+)
+from render.lifecycle.retire import is_reinstalled, retire_packages
+from render.lifecycle.retire_checks import StillNeeded
 from render.limits import Limits
 from render.lock.consistency import check_closure
 from render.lock.detaching import find_reasons
@@ -31,6 +43,7 @@ from render.lock.format import format_lock
 from render.lock.parse import parse_lock
 from render.packages import Kind
 from render.references import Source
+from render.resolve.owners import SharedObjects
 from render.versions import parse_version
 
 Manifest: TypeAlias = Mapping[str, Any]
@@ -64,9 +77,18 @@ KINDS = {
 CATALOG = FakeCatalog(PACKAGES, kinds=KINDS, objects=dict.fromkeys(["old", "new", f"{AWAY}/old"], CRDS))
 
 
-def damage(script: Script, crossplane: str = "v2.3.4", **options: bool) -> set[str]:
+def leave_out(monkeypatch: pytest.MonkeyPatch, rule: object, table: str = "rules.RULES") -> None:
+    """Take one rule out of a table of rules."""
+    module, _, name = table.partition(".")
+    holder = getattr(render.lifecycle, module)
+    rules = getattr(holder, name)
+    assert rule in rules
+    monkeypatch.setattr(holder, name, tuple(one for one in rules if one is not rule))
+
+
+def damage(script: Script, crossplane: str = "v2.3.4", *, reread: bool = True, **options: bool) -> set[str]:
     """Return what is wrong after any sync, in whatever order the controllers run."""
-    story = Story(CATALOG)
+    story = Story(CATALOG, reread=reread)
     story.settings = replace(story.settings, crossplane_version=parse_version(crossplane))
     commits = list(script(story))
     clusters = [Cluster(CATALOG, crossplane=crossplane, seed=seed, **options) for seed in SEEDS]
@@ -104,7 +126,7 @@ def retire(story: Story, *names: str) -> Sequence[Manifest]:
 
 def without_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     """Detach nothing, and do not look whether anything has to be."""
-    for module in (render.lifecycle.write, render.lifecycle.strategies):
+    for module in (render.lifecycle.plan, render.lifecycle.strategies):
         monkeypatch.setattr(module, "find_reasons", lambda *_: {})
 
 
@@ -145,8 +167,7 @@ def test_a_dependency_has_the_name_that_crossplane_derives(
     def another(source: Source) -> str:
         return f"the-{source.name}"
 
-    for module in (render.lifecycle.write, render.lifecycle.names):
-        monkeypatch.setattr(module, "object_name", another)
+    monkeypatch.setattr(render.lifecycle.names, "object_name", another)
     without_reasons(monkeypatch)
 
     assert {"poisoned", "unhealthy"} <= damage(plain, crossplane)
@@ -154,14 +175,47 @@ def test_a_dependency_has_the_name_that_crossplane_derives(
 
 def test_two_functions_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     both = locks((("flow", "work"), {}))
-    with pytest.raises(render.lifecycle.names.NameTaken):
+    with pytest.raises(NameTaken):
         damage(both)
 
-    monkeypatch.setattr(render.lifecycle.names, "_check_taken", lambda *_: None)
-    monkeypatch.setattr(render.lock.parse, "_find_namesakes", lambda *_: None)
+    leave_out(monkeypatch, check_names_differ)
     monkeypatch.setattr(render.manifests.objects, "check_identities", lambda *_: None)
 
-    assert {"unhealthy", "never in sync"} <= damage(both)
+    assert {"unhealthy", "never in sync"} <= damage(both, reread=False)
+
+
+@pytest.mark.parametrize("crossplane", ["v2.3.4", "v2.4.0"])
+def test_a_root_cannot_give_another_name_to_an_installed_package(
+    crossplane: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renamed = locks((("old",), {}), ((wish("old", name="my-old"),), {}))
+    with pytest.raises(NameChanged):
+        damage(renamed, crossplane)
+
+    leave_out(monkeypatch, check_objects_keep_their_name)
+
+    assert {"poisoned", "left behind"} <= damage(renamed, crossplane)
+
+
+def test_a_package_cannot_have_the_name_of_one_that_is_leaving(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = locks((("base",), {}), ((wish("old", name="acme-base"),), {}))
+    with pytest.raises(NameTaken):
+        damage(taken)
+
+    leave_out(monkeypatch, check_names_are_free)
+    monkeypatch.setattr(render.manifests.objects, "check_identities", lambda *_: None)
+
+    assert damage(taken, reread=False)
+
+
+def test_two_packages_with_the_same_objects_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = locks((("old", "new"), {}))
+    with pytest.raises(SharedObjects):
+        damage(both)
+
+    leave_out(monkeypatch, check_objects_have_one_owner)
+
+    assert damage(both) == {"unhealthy"}
 
 
 def test_who_depends_on_a_detached_package_is_detached(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +226,7 @@ def test_who_depends_on_a_detached_package_is_detached(monkeypatch: pytest.Monke
         found = find_reasons(*args)
         return {source: why for source, why in found.items() if "which is detached" not in why[0]}
 
-    monkeypatch.setattr(render.lifecycle.write, "find_reasons", only_own)
+    monkeypatch.setattr(render.lifecycle.plan, "find_reasons", only_own)
 
     assert "unhealthy" in damage(chain)
 
@@ -206,10 +260,10 @@ def test_up_to_v2_3_its_revision_is_switched_off_by_name(monkeypatch: pytest.Mon
 
 def test_nothing_is_taken_over_without_consent(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = locks((("old",), {}), (("new",), {}))
-    with pytest.raises(render.lifecycle.ownership.HandoverWithoutConsent):
+    with pytest.raises(HandoverWithoutConsent):
         damage(taken)
 
-    monkeypatch.setattr(render.lifecycle.update, "check_handovers", lambda *_, **__: [])
+    leave_out(monkeypatch, check_handovers_have_consent)
 
     assert damage(taken) == {"unhealthy"}
 
@@ -219,10 +273,10 @@ def test_an_object_is_repointed_only_to_a_source_that_derives_its_name(
     crossplane: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repointed = locks((("old",), {}), (("new", "next"), {"moves": (move("old", "new", strategy="repoint"),)}))
-    with pytest.raises(render.lifecycle.strategies.ImpossibleMove):
+    with pytest.raises(ImpossibleMove):
         damage(repointed, crossplane)
 
-    monkeypatch.setattr(render.lifecycle.strategies, "repoint_problems", lambda *_: iter(()))
+    leave_out(monkeypatch, check_strategies_are_possible)
     without_reasons(monkeypatch)
 
     assert {"poisoned", "unhealthy"} <= damage(repointed, crossplane)
@@ -254,7 +308,7 @@ def test_the_pin_of_an_alias_leads_to_the_new_source(monkeypatch: pytest.MonkeyP
         "xpkg.example.org/acme/new@"
     )
 
-    monkeypatch.setattr(render.manifests.objects, "_render_pins", lambda *_: [])
+    monkeypatch.setattr(render.manifests.objects, "find_pins", lambda *_: [])
 
     # A tag that the old source never had.
     assert {"unhealthy", "unpinned"} <= damage(ALIASED)
@@ -292,10 +346,10 @@ def retired(story: Story) -> Iterator[Sequence[Manifest]]:
 
 
 def test_a_stale_entry_keeps_what_it_names_from_being_retired(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(render.lifecycle.retire_checks.StillNeeded):
+    with pytest.raises(StillNeeded):
         damage(retired, "v2.3.4")
 
-    monkeypatch.setattr(render.lifecycle.blockers, "_stale", lambda _: iter(()))
+    leave_out(monkeypatch, find_stale_entries, "blockers.BLOCKER_RULES")
 
     assert damage(retired, "v2.3.4") == {"came back", "unhealthy"}
 
@@ -318,7 +372,7 @@ def leaving(story: Story) -> Iterator[Sequence[Manifest]]:
 def test_a_dependency_is_dropped_after_its_dependants(monkeypatch: pytest.MonkeyPatch) -> None:
     assert damage(leaving, slow_deletion=True) == {"deleted"}
 
-    monkeypatch.setattr(render.lifecycle.retire, "_find_going", lambda dropping, _: set(dropping))
+    leave_out(monkeypatch, is_reinstalled, "retire.WAITING_RULES")
 
     assert "came back" in damage(leaving, slow_deletion=True)
 

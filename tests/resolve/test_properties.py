@@ -15,9 +15,11 @@ from rig.builders.catalogs import FakeCatalog, digest_of, named, root, short, so
 from rig.properties import examples
 
 from render.lifecycle.names import NameChanged
+from render.lifecycle.plan import make_plan
 from render.lifecycle.preferences import Upgrade, kept_candidates, pinned_digests
-from render.lifecycle.settle import Settled
-from render.lifecycle.write import Surroundings, create_lock
+from render.lifecycle.rules import check_plan
+from render.lifecycle.states import Context, StableResolution
+from render.lifecycle.write import write_lock
 from render.limits import Limits
 from render.lock.consistency import check_closure
 from render.lock.model import Lock
@@ -208,7 +210,7 @@ def lock_again(case: Case, run: int, current: Lock, roots: Sequence[Root] | None
         upgraded=released,
     )
     resolution = resolve(wanted, case.catalog(), Limits())
-    return create_lock(Settled(resolution, {}, {}), {}, Surroundings(current))
+    return write_lock(check_plan(make_plan(StableResolution(resolution), Context(current))))
 
 
 def locked_tags(lock: Lock) -> dict[str, str]:

@@ -5,16 +5,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from render.folders.neighbours import NOBODY, Neighbours
+from render.folders.neighbours import NO_NEIGHBOURS, Neighbours
 from render.inputs.projects import Inputs
 from render.inputs.record import make_record
 from render.lifecycle.blockers import LockedFolder
+from render.lifecycle.plan import make_plan
 from render.lifecycle.preferences import Upgrade, kept_candidates, pinned_digests
+from render.lifecycle.resolve_with_moves import resolve_with_moves
 from render.lifecycle.retire import retire_packages
-from render.lifecycle.settle import settle
-from render.lifecycle.states import was_guarded
+from render.lifecycle.rules import check_plan
+from render.lifecycle.states import Context, was_guarded
 from render.lifecycle.update import LockOptions, update_lock
-from render.lifecycle.write import Surroundings, create_lock
+from render.lifecycle.write import write_lock
 from render.limits import Limits
 from render.lock.format import format_lock
 from render.lock.model import Lock, LockedPackage
@@ -53,9 +55,11 @@ class Story:
     settings: Settings = field(default_factory=lambda: Settings(crossplane_version=parse_version("v2.3.4")))
     current: Lock = field(default_factory=Lock)
     # Other folders of the same cluster.
-    around: Neighbours = NOBODY
+    around: Neighbours = NO_NEIGHBOURS
     notes: tuple[str, ...] = ()
     inputs: Inputs | None = None
+    # Whether each lock is written and read back; reading refuses some locks that a rule should have refused before.
+    reread: bool = True
 
     def lock(self, *roots: str | Root, options: LockOptions | None = None, **settings: object) -> Lock:
         """Lock what is asked for now; settings that are named here stay from here on."""
@@ -67,6 +71,9 @@ class Story:
         self.inputs = Inputs(Path("project"), asked, self.settings, (), (), record)
         options = options or LockOptions()
         update = update_lock(self.inputs, self.current, self.catalog, Limits(), options, self.around)
+        if not self.reread:
+            self.current, self.notes = update.lock, update.notes
+            return self.current
         # What is not in the file is not in the lock.
         text = format_lock(update.lock)
         self.current, self.notes = parse_lock(text, Limits(), place="crossplane.lock.yaml"), update.notes
@@ -153,5 +160,6 @@ def made_lock(
     before, settings = before or Lock(), settings or Settings()
     kept, _ = kept_candidates(before, Upgrade())
     wanted = Wanted(roots, preferred=kept, pinned=pinned_digests(before, kept))
-    settled = settle(wanted, before, tuple(moves), catalog, Limits(), guard=settings.guard)
-    return create_lock(settled, record or {}, Surroundings(before, settings))
+    context = Context(before, replace(settings, moves=tuple(moves)), record or {})
+    answer = resolve_with_moves(wanted, context, catalog, Limits())
+    return write_lock(check_plan(make_plan(answer, context)))

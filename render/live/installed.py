@@ -1,0 +1,75 @@
+"""Packages that a cluster had before they were locked: their entries in its Lock, and the versions these bind."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from render.crossplane import keeps_stale_entries
+from render.live.lock import LiveLock, LivePackage
+from render.lock.model import Lock, LockedPackage
+from render.names import object_name
+from render.references import Source, is_digest, parse_digest, parse_source
+from render.requests import Request, Root
+from render.resolve.model import Bound, Candidate, Edge
+from render.versions import Version, parse_candidate
+
+NOTHING_INSTALLED = LiveLock()
+_PLACE = "in the cluster's Lock"
+
+
+def live_entry(package: LockedPackage, live: LiveLock, crossplane: Version | None) -> set[str]:
+    """Return the sources that the cluster's Lock names for a detached package in its locked version."""
+    if not package.detached or not keeps_stale_entries(crossplane):
+        return set()
+    known = (str(package.cluster_source), package.version)
+    return {
+        name
+        for entry in live.packages
+        if (entry.source, entry.version) == known
+        for name in _entry_names(entry)
+    }
+
+
+def live_bounds(
+    live: LiveLock, roots: Iterable[Root], before: Lock, crossplane: Version | None
+) -> Iterator[Bound]:
+    """Yield a bound for each package with a name given by the user that an entry of the cluster's Lock names.
+
+    Where the lock has another version already, that one is on its way to the cluster, and nothing binds it.
+    """
+    if not keeps_stale_entries(crossplane):
+        return
+    named = _given_names(roots, before)
+    holders = {name: entry for entry in reversed(live.packages) for name in _entry_names(entry)}
+    for entry in live.packages:
+        source, holder = parse_source(entry.source), holders.get(entry.source)
+        locked = before.packages.get(source)
+        if holder and source in named and (locked is None or locked.version == entry.version):
+            advice = f"ask for {source} {entry.version}, which the cluster has, and change it in a later lock"
+            edge = Edge(source, _request(entry.version), parse_source(holder.source), _PLACE)
+            yield Bound(edge, Candidate(holder.version, parse_candidate(holder.version)), advice)
+
+
+def advise_live(before: Lock, after: Lock, crossplane: Version | None) -> list[str]:
+    """Return a note for a first lock whose packages a cluster may have already, attached by hand."""
+    if before.packages or not keeps_stale_entries(crossplane):
+        return []
+    return [
+        f"{package.source} is installed as {package.object_name}, so what needs it is detached; if a cluster has these "
+        "packages already, let the lock know: kubectl get lock lock -o yaml | xplock lock --live -"
+        for package in after.in_order()
+        if package.required_by and package.object_name != object_name(package.cluster_source)
+    ]
+
+
+def _given_names(roots: Iterable[Root], before: Lock) -> Mapping[Source, str]:
+    """Return the object names that Crossplane would not derive."""
+    names = {package.cluster_source: package.object_name for package in before.packages.values()}
+    names |= {root.source: root.name for root in roots if root.name}
+    return {source: name for source, name in names.items() if name != object_name(source)}
+
+
+def _entry_names(entry: LivePackage) -> set[str]:
+    return {text.partition(" ")[0] for text in entry.dependencies}
+
+
+def _request(version: str) -> Request:
+    return Request(digest=parse_digest(version)) if is_digest(version) else Request(tag=version)
