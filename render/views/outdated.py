@@ -124,12 +124,14 @@ def wanted_packages(lock: Lock) -> list[LockedPackage]:
 
 
 def format_standings(standings: Iterable[Standing]) -> str:
-    """Write the table; empty without rows."""
+    """Write the table; empty without rows, and without the last column if nothing is held back."""
     rows = [_HEADER, *(_cells(standing) for standing in standings)]
     if len(rows) == 1:
         return ""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADER))]
-    padded = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
+    # An empty column would wrap the header on a narrow terminal.
+    columns = range(len(_HEADER) if any(row[-1] for row in rows[1:]) else len(_HEADER) - 1)
+    widths = [max(len(row[i]) for row in rows) for i in columns]
+    padded = ("  ".join(f"{row[i]:<{widths[i]}}" for i in columns) for row in rows)
     return "".join(f"{line.rstrip()}\n" for line in padded)
 
 

@@ -99,6 +99,15 @@ def test_nothing_in_a_lock_reaches_the_terminal_unseen() -> None:
     assert format_standings([found]).splitlines()[1].endswith("  you (\\x1b[2J)")
 
 
+def test_without_anything_held_back_there_is_no_such_column() -> None:
+    table = format_standings([one("v1.0.0", ["v1.1.0"])])
+
+    assert table == (
+        "SOURCE                     LOCKED  WANTED  LATEST  STEP\n"
+        "xpkg.example.org/acme/net  v1.0.0  v1.1.0  v1.1.0  minor\n"
+    )
+
+
 def test_a_table_of_nothing_is_empty() -> None:
     assert format_standings([]) == ""
 
