@@ -13,7 +13,7 @@ import pytest
 
 from render.cli.run import run
 
-_SECONDS = 30.0
+_SECONDS = 120.0
 
 
 @dataclass(frozen=True)

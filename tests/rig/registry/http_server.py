@@ -21,7 +21,8 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias
 from urllib.parse import unquote_plus
 
-WAIT_SECONDS = 30.0
+# Far more than anything takes on a busy machine.
+WAIT_SECONDS = 120.0
 
 _BLOCK = bytes(64 * 1024)
 _CERTIFICATE_SETTINGS = """\
