@@ -5,22 +5,31 @@
 # Folders with a kustomization, and overlays, need kustomize as well:
 #
 #   docker build --target xplock-with-kustomize --tag registry.example.org/xplock:0.1.0 .
-ARG PYTHON=docker.io/library/python:3.13-slim-bookworm
+# Base images are named by exact version. To pin the bytes as well, or to use another base, give a digest:
+#
+#   docker build --build-arg PYTHON=docker.io/library/python:3.13.13-slim-bookworm@sha256:... .
+ARG PYTHON=docker.io/library/python:3.13.13-slim-bookworm
 ARG KUSTOMIZE=registry.k8s.io/kustomize/kustomize:v5.5.0
 
 FROM ${KUSTOMIZE} AS kustomize
 
 FROM ${PYTHON} AS wheel
 WORKDIR /source
+COPY deploy/requirements/build.txt /opt/build.txt
+RUN python -m venv --without-pip /opt/build \
+    && pip --python /opt/build install --no-cache-dir --require-hashes --requirement /opt/build.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY render render
-RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheel .
+# Without isolation pip uses the tools that are installed by hash, and downloads no others.
+RUN pip --python /opt/build wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheel .
 
 FROM ${PYTHON} AS environment
 COPY --from=wheel /wheel /wheel
-# By its path: a package index is never asked for xplock itself.
+COPY deploy/requirements/runtime.txt /opt/runtime.txt
+# Dependencies by hash; xplock itself by its path, so that no package index is ever asked for it.
 RUN python -m venv --without-pip /opt/xplock \
-    && pip --python /opt/xplock install --no-cache-dir "$(echo /wheel/*.whl)[zstd]"
+    && pip --python /opt/xplock install --no-cache-dir --require-hashes --requirement /opt/runtime.txt \
+    && pip --python /opt/xplock install --no-cache-dir --no-deps /wheel/*.whl
 
 FROM ${PYTHON} AS base
 # Argo CD's user; git and ssh want to find it in /etc/passwd.

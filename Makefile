@@ -4,6 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Tests start hundreds of programs, and each one would compile xplock again.
 unexport PYTHONDONTWRITEBYTECODE
+# A release is built by tools that are installed by hash.
+RELEASE := .venv-release
+REQUIREMENTS := deploy/requirements
+COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-annotate --no-header
 # For steps before there is a .venv.
 FIRST_PYTHON = $(or $(wildcard $(BIN)/python),$(PYTHON))
 IS_NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -21,7 +25,7 @@ E2E := $(patsubst %,tests/e2e/test_%.py,moves sync closure cmp_server repo_serve
 endif
 PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo quick test style e2e soak docs examples bench bench-cluster servers go tools clean
+.PHONY: demo quick test style e2e soak docs examples bench bench-cluster dist requirements servers go tools clean
 
 demo: $(VENV)/runtime ## Build the example packages, lock and render a project, and move a package.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -69,6 +73,18 @@ bench-cluster: servers ## How long a closure takes to run, beside Crossplane alo
 	$(BIN)/python -m bench.cluster
 	$(BIN)/python -m bench.cmp
 
+dist: $(RELEASE)/ready ## The wheel, the source distribution, their SBOM and checksums: same commit, same bytes.
+	sh deploy/dist.sh $(RELEASE) dist
+
+# Tests that fail after this name the new version that broke them.
+requirements: $(VENV)/ready ## Move every dependency of the image and of the hooks to its newest version, with hashes.
+	$(BIN)/pip install --quiet --group requirements
+	$(COMPILE) --extra zstd --generate-hashes pyproject.toml --output-file $(REQUIREMENTS)/runtime.txt
+	$(COMPILE) --group build --generate-hashes --output-file $(REQUIREMENTS)/build.txt
+	$(COMPILE) --group release --generate-hashes --output-file $(REQUIREMENTS)/release.txt
+	$(COMPILE) --extra zstd --constraint $(REQUIREMENTS)/runtime.txt pyproject.toml --output-file $(REQUIREMENTS)/hook.txt
+	@echo "now read the diff: git diff $(REQUIREMENTS)"
+
 servers: TOOLS += $(E2E_TOOLS)
 servers: go $(VENV)/ready tools
 	$(BIN)/pip install --quiet --group e2e
@@ -91,6 +107,12 @@ $(VENV)/ready: $(VENV)/runtime
 	$(BIN)/pip install --quiet --group dev
 	@touch $@
 
+$(RELEASE)/ready: $(REQUIREMENTS)/release.txt
+	@$(PYTHON) $(IS_NEW_ENOUGH)
+	@$(PYTHON) -m venv --clear $(RELEASE) || { echo "install the Debian package python3-venv"; exit 1; }
+	$(RELEASE)/bin/pip install --quiet --require-hashes --requirement $(REQUIREMENTS)/release.txt
+	@touch $@
+
 # As in a container image: servers are installed but not started.
 tools:
 	@missing=; for tool in $(TOOLS); do command -v $${tool%:*} >/dev/null || missing="$$missing $${tool#*:}"; done; \
@@ -101,5 +123,5 @@ tools:
 	else echo "the tests need these Debian packages:$$missing"; exit 1; fi
 
 clean:
-	rm -rf $(VENV) examples/registry .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(RELEASE) dist examples/registry .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find bench render tests -name __pycache__ -prune -exec rm -rf {} +

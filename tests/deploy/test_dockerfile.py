@@ -40,15 +40,29 @@ def test_every_line_is_an_instruction_that_this_image_needs() -> None:
 
 
 def test_a_wheel_is_built_in_one_stage_and_installed_in_the_next() -> None:
-    [build] = BY_NAME["wheel"].all("RUN")
+    build = BY_NAME["wheel"].all("RUN")[-1]
     [install] = BY_NAME["environment"].all("RUN")
 
-    assert build.startswith("pip wheel ")
-    assert BY_NAME["environment"].all("COPY") == ["--from=wheel /wheel /wheel"]
+    assert " wheel " in build
+    assert "--from=wheel /wheel /wheel" in BY_NAME["environment"].all("COPY")
     assert "python -m venv " in install
     assert "/wheel/*.whl" in install
     # Neither pip's cache nor a compiler comes along.
     assert "--from=environment /opt/xplock /opt/xplock" in BY_NAME["base"].all("COPY")
+
+
+def test_everything_that_pip_downloads_is_checked_by_its_hash() -> None:
+    commands = [part for stage in STAGES for rest in stage.all("RUN") for part in rest.split("&&")]
+    installs = [part for part in commands if re.search(r"\bpip\b.* (install|wheel) ", part)]
+
+    assert len(installs) == 4
+    assert all("--require-hashes" in part or "--no-deps" in part for part in installs)
+    # A build in isolation downloads its own tools.
+    assert all("--no-build-isolation" in part for part in installs if " wheel " in part)
+
+
+def test_every_base_image_is_named_by_its_exact_version() -> None:
+    assert all(re.search(r":v?\d+\.\d+\.\d+\b", reference) for reference in ARGUMENTS.values())
 
 
 def test_what_is_built_without_a_target_has_no_kustomize() -> None:
@@ -68,7 +82,7 @@ def test_images_of_others_are_named_by_a_version() -> None:
 
 def test_its_python_is_one_that_the_package_accepts() -> None:
     wanted = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]["requires-python"]
-    version = re.search(r"/python:(\d+)\.(\d+)-slim", ARGUMENTS["PYTHON"])
+    version = re.search(r"/python:(\d+)\.(\d+)\.\d+-slim", ARGUMENTS["PYTHON"])
 
     assert version
     lowest = tuple(map(int, wanted.removeprefix(">=").split(".")))
@@ -144,7 +158,15 @@ def test_no_secret_can_get_into_a_layer() -> None:
     # Without arguments, variables and files there is nothing that a layer could keep.
     assert ARGUMENTS.keys() == {"PYTHON", "KUSTOMIZE"}
     assert given == {"PATH", "HOME"}
-    assert set(copied()) == {"LICENSE", "README.md", "plugin.yaml", "pyproject.toml", "render"}
+    assert set(copied()) == {
+        "LICENSE",
+        "README.md",
+        "deploy/requirements/build.txt",
+        "deploy/requirements/runtime.txt",
+        "plugin.yaml",
+        "pyproject.toml",
+        "render",
+    }
 
 
 def test_the_plugin_file_is_also_in_the_image_where_argo_cd_looks_for_it() -> None:

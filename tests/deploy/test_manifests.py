@@ -576,6 +576,7 @@ def test_nothing_in_the_folder_is_unknown_to_these_tests() -> None:
         "argocd-cm.yaml",
         "ci/github.yaml",
         "ci/gitlab.yaml",
+        "dist.sh",
         "examples/application.yaml",
         "examples/commit.yaml",
         "examples/cronjob.yaml",
@@ -584,4 +585,8 @@ def test_nothing_in_the_folder_is_unknown_to_these_tests() -> None:
         "kustomization.yaml",
         "plugin.yaml",
         "repo-server.yaml",
+        "requirements/build.txt",
+        "requirements/hook.txt",
+        "requirements/release.txt",
+        "requirements/runtime.txt",
     ]

@@ -26,8 +26,10 @@ _CLONED = (
     "pyproject.toml",
     "render",
 )
-# What pip itself asks for: to build a wheel, to install a clone that can be edited, and to make an environment.
-_BUILD = ("hatchling", "editables", "pip")
+# What the image installs, by hash; and what pip itself asks for, to install a clone that can be edited and to make an
+# environment.
+_LOCKED = ("build", "runtime")
+_BUILD = ("editables", "pip")
 # Ways to install a command apart from everything else, as the README names them.
 _INSTALLERS = ("pipx", "uv")
 # The settings of the person who runs the tests, before a test hides them: pip fetches and caches as it does for them.
@@ -102,12 +104,10 @@ def new_machine(folder: Path) -> Machine:
     machine.run(sys.executable, "-m", "venv", folder / "installers")
     source = copy_clone(folder / "source")
     online = {"HOME": str(_HOME), "PIP_NO_INDEX": "0", "PIP_FIND_LINKS": _FIND_LINKS}
-    wheels = ["--wheel-dir", str(folder / "wheels"), f"{source}[zstd]", *_BUILD]
-    machine.run("pip", "wheel", "--quiet", *wheels, environ=online)
+    locked = [f"--requirement={source}/deploy/requirements/{name}.txt" for name in _LOCKED]
+    for wanted in (["--require-hashes", *locked], _BUILD):
+        machine.run("pip", "wheel", "--quiet", "--wheel-dir", folder / "wheels", *wanted, environ=online)
     machine.run(folder / "installers/bin/pip", "install", "--quiet", *_INSTALLERS, environ=online)
-    # Nothing of that name is released.
-    for wheel in (folder / "wheels").glob("xplock-*"):
-        wheel.unlink()
     machine.run("pip", "install", source)
     _serve(machine, source, "tools/xplock")
     return machine
