@@ -16,7 +16,7 @@ def main() -> None:
 
     fast = find_fast_call(arguments) is not None
     if fast:
-        # A short run: looking for garbage takes longer than the memory is worth.
+        # A short run: collecting garbage takes longer than it is worth.
         import gc
 
         gc.disable()

@@ -21,13 +21,13 @@ _BOTTOM: _Bound = ()
 _TOP: _Bound = (1 << 64,)
 _WILDCARDS = frozenset({"x", "X", "*"})
 _DEFAULTS = Limits()
-# What was measured as a whole need not be measured again in parts.
+# The length of the whole text has been checked, so its parts need no check.
 _UNMEASURED = Limits(version_chars=sys.maxsize)
 
 # The white space of Go's regular expressions; Python's \s and strip() know more.
 _SPACES = "\t\n\f\r "
 _SPACE = f"[{_SPACES}]"
-# Every repetition is possessive (++, *+): nothing is tried twice, however odd the text.
+# Every repetition is possessive (++, *+): nothing is tried twice, whatever the text.
 _IDENTIFIERS = r"[0-9A-Za-z-]++(?:\.[0-9A-Za-z-]++)*+"
 # The library's grammar takes "|" for a digit. Numbers with one are refused later, but which ranges
 # beside "||" can be read depends on it: "1 - 2.0||3.0" can, "1 - 2.0.0||3.0.0" cannot.
@@ -40,7 +40,7 @@ _RANGE = rf"{_SPACE}*+({_OPERAND}){_SPACE}++-{_SPACE}++({_OPERAND}){_SPACE}*+"
 
 
 class InvalidConstraint(InvalidInput):
-    """A text that says neither which versions are accepted nor which digest."""
+    """A text that is neither a version constraint nor a digest."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class InvalidConstraint(InvalidInput):
 
 
 class _Unreadable(Exception):
-    """Why a part of a constraint makes no sense."""
+    """The reason why a part of a constraint is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class _Hole:
 
 @dataclass(frozen=True, slots=True)
 class _Alternative:
-    """What lies between two occurrences of ||: one span, and the holes that != leaves in it."""
+    """One alternative of a constraint: a span of versions, without those that != excludes."""
 
     span: _Span
     holes: tuple[_Hole, ...]
@@ -131,7 +131,7 @@ class Constraint:
         return self.text
 
     def accepts(self, version: Version) -> bool:
-        """Tell whether a version is acceptable; to a digest none is."""
+        """Return whether a version is accepted; a digest accepts none."""
         return any(alternative.accepts(version) for alternative in self.alternatives)
 
 
@@ -144,7 +144,7 @@ def parse_constraint(text: str, *, limits: Limits = _DEFAULTS) -> Constraint:
 
 @lru_cache(maxsize=8_192)
 def _parse(text: str) -> Constraint:
-    # A lock says the same of many packages, and is read and checked in turn.
+    # Cached: many packages of a lock have the same constraints, which are read and then checked.
     if is_digest(text):
         return Constraint(text, Digest(text))
     plain = re.sub(_RANGE, r">= \1, <= \2 ", text) if "-" in text.split() else text

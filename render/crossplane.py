@@ -1,6 +1,6 @@
-"""What a version of Crossplane does, as far as it matters here: the one place that compares its versions.
+"""Differences between versions of Crossplane: the one place that compares its versions.
 
-Measured on v2.3.4 and on v2.4. A version that is not known counts as one of the old ones wherever that is safer.
+Measured on v2.3.4 and on v2.4. An unknown version counts as an old one wherever that is safer.
 """
 
 from render.versions import Version

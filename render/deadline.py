@@ -24,7 +24,7 @@ class DeadlineExceeded(RenderError):
 class Deadline:
     """A moment that no request, retry or wait goes past."""
 
-    # No dataclass: whoever only renders makes one, too.
+    # Not a dataclass: rendering makes one, too, and must not import them.
     __slots__ = ("_end", "_sleep", "now", "seconds")
 
     def __init__(
@@ -39,7 +39,7 @@ class Deadline:
         self._end = now() + seconds
 
     def remaining(self) -> float:
-        """Return the seconds that are left; at the end, nothing."""
+        """Return the seconds that are left; zero at the end."""
         return max(self._end - self.now(), 0.0)
 
     def check(self, waiting_for: str) -> None:
@@ -48,7 +48,7 @@ class Deadline:
             raise DeadlineExceeded(self.seconds, waiting_for)
 
     def wait(self, seconds: float, waiting_for: str) -> None:
-        """Sleep, unless there is not that much time left: then there is no point in waiting."""
+        """Sleep; raise at once if less time is left."""
         if seconds >= self.remaining():
             raise DeadlineExceeded(self.seconds, waiting_for)
         self._sleep(seconds)
@@ -60,7 +60,7 @@ def read_deadline(environ: Mapping[str, str], limits: Limits) -> Deadline:
 
 
 def parse_seconds(environ: Mapping[str, str], usual: float, *, name: str = _SETTING) -> float:
-    """Return how many seconds a whole run may take, where the operator says so; errors name the variable or option."""
+    """Parse the seconds of a deadline; errors name the variable or option."""
     text = environ.get(name, "")
     try:
         seconds = float(text or usual)

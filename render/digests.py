@@ -1,4 +1,4 @@
-"""SHA-256 of short texts and of plain values, without the libraries for long ones."""
+"""SHA-256 of short texts and of plain values, without slow imports."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -37,7 +37,7 @@ def _format_leaf(value: object) -> str:
         return _WORDS[value]
     if isinstance(value, int):
         return str(value)
-    # Most values are names, and importing this takes longer than writing all of them.
+    # Most texts need no escapes, and importing json takes longer than writing all of them.
     import json
 
     return json.dumps(value, allow_nan=False)

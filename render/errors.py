@@ -26,13 +26,13 @@ class RenderError(Exception):
 
 
 class InvalidInput(RenderError):
-    """Wrong usage, or a file of the user's that cannot be understood."""
+    """Wrong usage, or an invalid file of the user's."""
 
     exit_code = 2
 
 
 class UnusableContent(RenderError):
-    """Bytes that arrived, and are not a package that can be used; asking again will not change them."""
+    """Content that is no usable package; asking again will not change it."""
 
 
 class Differs(RenderError):
@@ -42,7 +42,7 @@ class Differs(RenderError):
 
 
 class Unsatisfiable(RenderError):
-    """No answer suits everyone, or nobody agreed to the only one."""
+    """No answer satisfies all requests, or the only one needs the user's consent."""
 
     exit_code = 4
 
@@ -58,5 +58,5 @@ def _part(label: str, lines: Sequence[str], *, limit: int = SHOWN_CHARACTERS) ->
 
 
 def _shown(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
-    # Our own sentences are short; what is long or odd came from outside.
+    # Texts of xplock are short; long or unusual parts come from outside.
     return visible(redact(text), limit=limit)

@@ -7,7 +7,7 @@ part of it. A type checker sees the standard ones; at run time they behave alike
 import operator
 from collections.abc import Callable, Mapping
 
-# Type checkers know this name, wherever it comes from.
+# Type checkers know this name from any module.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias as TypeAlias
     from typing import TypeVar as TypeVar
 else:
-    # A class, since it stands beside others, as in `Any | None`.
+    # A class, so that `Any | None` works.
     Any = NoReturn = TextIO = TypeAlias = object
 
     def _itself(_, described):
@@ -42,11 +42,11 @@ else:
         return lambda described: _make(described, frozen=frozen, order=order)
 
     def field(**options):
-        """Describe a field that has more to it than a type and a default value."""
+        """Describe a field with more options than a default value."""
         return _Field(**options)
 
     def replace(value, /, **changes):
-        """Return a value that is the same but for some fields."""
+        """Return a copy of a value with some fields changed."""
         names = value.__slots__
         kept = [changes.pop(name) if name in changes else getattr(value, name) for name in names]
         return type(value)(*kept, **changes)
@@ -61,7 +61,7 @@ def _missing() -> Any:
 
 
 class _Field:
-    """What is known of a field besides its name and its type."""
+    """The options of a field."""
 
     __slots__ = ("compare", "default", "default_factory", "repr")
 
@@ -79,14 +79,14 @@ class _Field:
 
 
 class _StandardFields:
-    """What the functions of `dataclasses` look for in a class, made when one of them does."""
+    """The attribute by which `dataclasses` knows its classes; made on first use."""
 
     def __init__(self, fields: Mapping[str, _Field]) -> None:
         self._fields = fields
         self._made: Any = None
 
     def __get__(self, _: object, owner: type) -> Any:
-        # It takes a while, and every copy by `dataclasses.replace` asks for it.
+        # Kept, since it is slow to make and every `dataclasses.replace` uses it.
         if self._made is None:
             self._made = self._make(owner)
         return self._made
@@ -126,7 +126,7 @@ def _make(described: type, *, frozen: bool, order: bool) -> Any:
 
 
 def _make_init(made: type, fields: Mapping[str, _Field]) -> Callable[..., None]:
-    # What sets a slot does not ask whether the value is frozen.
+    # The setter of a slot also works for a frozen value.
     setters = [getattr(made, name).__set__ for name in fields]
     finish: Callable[[object], None] | None = getattr(made, "__post_init__", None)
     known = [

@@ -1,4 +1,4 @@
-"""Every bound in one table. What hits one is an error that names it; nothing is cut silently."""
+"""All limits in one table. Exceeding one is an error that names it; nothing is cut silently."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _AMOUNT = r"([0-9]{1,15})\s*([A-Za-z]*)"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much of anything is accepted; each field can be set as XPLOCK_LIMIT_<FIELD>."""
+    """The limits; each can be set as XPLOCK_LIMIT_<FIELD>."""
 
     # Answers of a registry
     manifest_bytes: int = 4 * MIB
@@ -107,7 +107,7 @@ class Limits:
 
 
 class LimitExceeded(RenderError):
-    """Something is larger, longer or deeper than we accept."""
+    """Input that is larger, longer or deeper than allowed."""
 
     def __init__(self, what: str, limit: str, limits: Limits, *, found: str = "") -> None:
         amount = format_amount(limit, getattr(limits, limit))

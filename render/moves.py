@@ -1,4 +1,4 @@
-"""Sources that others have taken the place of: who agreed, how it is done, and where a chain of moves ends."""
+"""Moves: which source replaces another, who agreed, by which strategy, and where a chain of moves ends."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -10,20 +10,20 @@ from render.texts import linked
 
 
 class Strategy(StrEnum):
-    """How a package takes the place of another one."""
+    """How a package replaces another one."""
 
-    # The old object and its old source stay, with the new bytes behind them.
+    # The old object keeps its old source; its pin points to the new package.
     ALIAS = "alias"
     # The old object gets the new source.
     REPOINT = "repoint"
-    # The new package has an object of its own, the old one is switched off.
+    # The new package has an object of its own, the old one is deactivated.
     DEACTIVATE = "deactivate"
     # The old one was never installed; its dependants get the new one.
     PLAIN = "plain"
 
 
 class Consent(StrEnum):
-    """Who agreed that a package takes the place of another one."""
+    """Who agreed that a package replaces another one."""
 
     MOVES = "moves"
     CLAIM = "claim"
@@ -31,23 +31,23 @@ class Consent(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One source whose place others have taken."""
+    """One source that others replace."""
 
     source: Source
-    # One, or several where a package became many.
+    # Several, where several packages replace one.
     targets: tuple[Source, ...]
     consent: Consent = Consent.MOVES
-    # What the user asked for; without it the table decides.
+    # The strategy that the user asked for; without it, the table of strategies decides.
     strategy: Strategy | None = None
     place: str = ""
 
 
 class CircularMoves(InvalidInput):
-    """Moves that lead back to where they started."""
+    """Moves in a circle."""
 
 
 def follow_moves(moves: Iterable[Move]) -> dict[Source, Move]:
-    """Return each source's move, led to the end of its chain."""
+    """Return the move of each source, with the targets at the end of its chain."""
     known = {move.source: move for move in moves}
     ends: dict[Source, tuple[Source, ...]] = {}
     for source in sorted(known):
@@ -57,7 +57,7 @@ def follow_moves(moves: Iterable[Move]) -> dict[Source, Move]:
 
 
 def add_moves(known: Mapping[Source, Move], more: Iterable[Move]) -> dict[Source, Move]:
-    """Add moves that count less: none for a source that has one, and none that would lead in a circle."""
+    """Add moves of lower priority: none for a source that has one, and none that would make a circle."""
     found = dict(known)
     for move in more:
         if move.source not in found and move.source not in _reached(move.targets, found):
@@ -76,8 +76,8 @@ def format_moves(moves: Iterable[Move]) -> list[str]:
 
 
 def _find_ends(start: Source, known: Mapping[Source, Move], ends: dict[Source, tuple[Source, ...]]) -> None:
-    # A path of our own instead of recursion, since a chain can be longer than Python's stack: each source on it, in
-    # order, with those of its targets that nobody has looked at.
+    # An explicit path instead of recursion, since a chain can be longer than Python's stack: each source on it, in
+    # order, with its targets that are not visited yet.
     path = {start: iter(known[start].targets)}
     while path:
         source = next(reversed(path))
@@ -99,12 +99,12 @@ def _circle(path: list[Source], start: Source) -> CircularMoves:
     return CircularMoves(
         "moves lead in a circle",
         why=linked([*path[path.index(start) :], start]),
-        next="keep the one that leads to what you want; to undo a move, replace it by its opposite",
+        next="keep the move to the source you want; to undo a move, replace it by its opposite",
     )
 
 
 def _reached(sources: Iterable[Source], known: Mapping[Source, Move]) -> set[Source]:
-    """Return these sources and all that moves lead to from them."""
+    """Return these sources and all that replace them, directly or not."""
     found: set[Source] = set()
     left = list(sources)
     while left:

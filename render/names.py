@@ -54,12 +54,12 @@ def _utf8(text: str) -> bytes:
 
 
 def _label(data: bytes) -> str:
-    # Positions are those of bytes in the input: a dropped character still uses up some of the 63.
+    # Positions count bytes of the input: a dropped character still uses some of the 63.
     return data[:_LONGEST_LABEL].translate(_DASHES, _DROPPED).decode().strip("-")
 
 
 def _repository_as_pulled(source: Source | PartialSource) -> str:
-    # Crossplane parses a dependency with Docker Hub as its default, where single names live below library/.
+    # Crossplane parses a dependency with Docker Hub as its default, where single names are below library/.
     on_docker_hub = isinstance(source, PartialSource) or source.registry in DOCKER_HUB
     prefix = "library/" if on_docker_hub and "/" not in source.repository else ""
     return prefix + source.repository

@@ -1,4 +1,4 @@
-"""What the user wants of the manifests of many packages at once, said by source or by prefix."""
+"""Overrides: manifest fields for all packages at or below a prefix."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
@@ -10,10 +10,10 @@ from render.references import InvalidReference, Source, parse_source
 
 
 class InvalidPrefix(InvalidInput):
-    """A text that no source begins with."""
+    """A text that is not the beginning of any source."""
 
     def __init__(self, text: str) -> None:
-        # What stands in front of an @ may be a password.
+        # The text before an @ may be a password.
         shown = "***" + text[text.rindex("@") :] if "@" in text else text
         super().__init__(
             f"{shown!r} is neither a source nor the beginning of one",
@@ -22,7 +22,7 @@ class InvalidPrefix(InvalidInput):
 
 
 def parse_prefix(text: str) -> str:
-    """Parse a prefix and spell it as sources are spelled, or it would never fit; a slash at its end may go."""
+    """Parse a prefix into the canonical form of sources, without a slash at its end."""
     path = text.removesuffix("/")
     try:
         return str(parse_source(path)) if "/" in path else str(parse_source(f"{path}/x")).removesuffix("/x")
@@ -36,7 +36,7 @@ def prefixes_of(source: Source) -> list[str]:
 
 
 def covers(prefix: str, source: Source) -> bool:
-    """Tell whether a source is at or below a prefix; "" covers all."""
+    """Return whether a source is at or below a prefix; "" covers all."""
     return not prefix or prefix.removesuffix("/") in prefixes_of(source)
 
 
@@ -60,7 +60,7 @@ def override_fields(
     """Return the manifest fields of a package: its own, completed by every override that fits."""
     prefixes = set(prefixes_of(source))
     fitting = [override for override in overrides if override.prefix in prefixes]
-    # The longest prefix comes last, and what comes later wins.
+    # The longest prefix comes last, and later fields win.
     fitting.sort(key=lambda override: len(override.prefix))
     metadata = _complete_metadata(_part(own, "metadata"), fitting)
     spec = _join([*(_spec(override, kind) for override in fitting), _part(own, "spec")])
@@ -76,7 +76,7 @@ def _complete_metadata(own: Mapping[str, object], fitting: Sequence[Override]) -
 
 
 def _spec(override: Override, kind: Kind) -> dict[str, object]:
-    # Nothing of a Configuration runs, so its spec has no place for a runtime config.
+    # A Configuration runs nothing, so its spec has no field for a runtime config.
     runs = kind is not Kind.CONFIGURATION
     fields: dict[str, object] = {
         "runtimeConfigRef": {"name": override.runtime_config} if override.runtime_config and runs else None,

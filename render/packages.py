@@ -1,4 +1,4 @@
-"""What a package says about itself: the facts that every later stage works with."""
+"""Packages: their kinds, metadata, dependencies and objects."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -28,11 +28,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """Another package that one needs, and the versions of it that it accepts."""
+    """A package that another one requires, and the versions it accepts."""
 
     source: Source | PartialSource
     constraint: Constraint
-    # As the metadata writes them: Crossplane compares the text, and its Lock keeps both.
+    # As the metadata spells them: Crossplane compares the text, and its Lock keeps both.
     package: str
     kind: str | None = None
     api_version: str | None = None
@@ -71,7 +71,7 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True, order=True)
 class PackagedObject:
-    """An object that a package brings along."""
+    """An object that a package installs."""
 
     api_version: str
     kind: str
@@ -85,7 +85,7 @@ class PackagedObject:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package as it is in a registry: its digest, what it says of itself, what it brings along."""
+    """A package in a registry: its digest, its metadata, and the objects it installs."""
 
     source: Source
     digest: Digest
@@ -94,12 +94,12 @@ class Package:
 
 
 def is_meta(api_version: str) -> bool:
-    """Tell whether an object with this apiVersion describes its package."""
+    """Return whether an object with this apiVersion is the metadata of a package."""
     return api_version.partition("/")[0] in META_GROUPS
 
 
 def is_project(api_version: str) -> bool:
-    """Tell whether an object with this apiVersion is a project file."""
+    """Return whether an object with this apiVersion is a project file."""
     return api_version.partition("/")[0] in _PROJECT_GROUPS
 
 
@@ -117,6 +117,6 @@ def defined_groups(kind: Kind, objects: Iterable[PackagedObject]) -> tuple[str, 
 
 
 def digest_objects(objects: Iterable[PackagedObject]) -> str:
-    """Return the digest of the sorted list of objects, which stands for it in a lock."""
+    """Return the digest of the sorted list of objects, which a lock holds in its place."""
     lines = sorted(f"{item.api_version} {item.kind} {item.name}\n" for item in objects)
     return "sha256:" + sha256_hex("".join(lines))

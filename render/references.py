@@ -1,4 +1,4 @@
-"""The names of things in registries: sources, references, digests. One strict grammar, no defaults."""
+"""Sources, references and digests: one strict grammar, no defaults."""
 
 import re
 from collections import namedtuple
@@ -23,7 +23,7 @@ _COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _REPOSITORY = re.compile(rf"{_COMPONENT}(?:/{_COMPONENT})*")
 # Compiled when it is needed: most hosts are plain names.
 _HOST = r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::(?P<port>[0-9]{1,5}))?"
-# The rule of the CRD on spec.package, which is not the grammar that the controllers parse with.
+# The rule of the CRD for spec.package, which differs from the grammar of the controllers.
 _ADMITTED = re.compile(r"[^./]+(\.[^./]+)+(/[^/:@]+)+(:[^:@]+(@sha256.+)?|@sha256.+)")
 
 # An @ in front of the path, or one with a path behind it; a password may itself hold both characters.
@@ -34,11 +34,11 @@ _LONGEST_HOST = 255
 
 
 class _InvalidHost(Exception):
-    """Why a text is no host."""
+    """The reason why a text is no host."""
 
 
 class InvalidReference(InvalidInput):
-    """A text that names no image, package or digest."""
+    """A text that is not a valid reference, source or digest."""
 
     def __init__(self, text: str, why: str) -> None:
         shown = "***" + text[text.rindex("@") :] if _has_user_info(text) else text
@@ -68,7 +68,7 @@ class Source(_SourceFields):
 
     def __str__(self) -> str:
         registry, repository = self
-        # Without its port a plain name would be taken for an organisation; most names have a dot.
+        # Without a port, a name without a dot would be taken for an organisation; most names have a dot.
         port = "" if "." in registry or _names_registry(registry) else ":443"
         return f"{registry}{port}/{repository}"
 
@@ -79,7 +79,7 @@ class Source(_SourceFields):
 
     @property
     def home(self) -> tuple[str, str]:
-        """The registry and the organisation, by which Crossplane tells who belongs together."""
+        """The registry and the organisation, by which Crossplane groups the members of a family."""
         return self.registry, self.repository.partition("/")[0]
 
     @property
@@ -90,7 +90,7 @@ class Source(_SourceFields):
 
 @dataclass(frozen=True, slots=True, order=True)
 class PartialSource:
-    """A dependency written without its registry; the package that depends on it tells the rest."""
+    """A dependency without a registry, which its dependant completes."""
 
     repository: str
 
@@ -98,7 +98,7 @@ class PartialSource:
         return self.repository
 
     def complete(self, dependant: Source) -> Source:
-        """Fill in what is missing from the immediate dependant: the registry, and for a bare name its path."""
+        """Complete it from the immediate dependant: the registry, and for a bare name the organisation."""
         if "/" in self.repository or not dependant.parent:
             return Source(dependant.registry, self.repository)
         return Source(dependant.registry, f"{dependant.parent}/{self.repository}")
@@ -126,7 +126,7 @@ def parse_digest(text: str) -> Digest:
 
 
 def is_digest(text: str) -> bool:
-    """Tell whether text is a well-formed digest."""
+    """Return whether a text is a well-formed digest."""
     return (
         len(text) == _DIGEST_LENGTH
         and text.startswith(_ALGORITHM)
@@ -135,7 +135,7 @@ def is_digest(text: str) -> bool:
 
 
 def is_tag(text: str) -> bool:
-    """Tell whether text is a well-formed tag."""
+    """Return whether a text is a well-formed tag."""
     return 0 < len(text) <= _LONGEST_TAG and text[0] not in ".-" and _holds_only(text, _TAG_CHARACTERS)
 
 
@@ -159,7 +159,7 @@ def parse_reference(text: str) -> Reference:
 
 
 def split_tag(base: str) -> tuple[str, str | None]:
-    """Split what stands before a digest into the repository and its tag; a port is no tag."""
+    """Split the text before a digest into repository and tag; a port is no tag."""
     path, colon, tag = base.rpartition(":")
     return (path, tag) if colon and "/" not in tag else (base, None)
 
@@ -172,7 +172,7 @@ def parse_source(text: str) -> Source:
 
 @lru_cache(maxsize=8_192)
 def parse_dependency_source(text: str) -> Source | PartialSource:
-    """Parse what a package depends on: a source, or one whose registry its dependant tells."""
+    """Parse the source of a dependency; it may lack its registry."""
     _refuse_user_info(text)
     first, slash, _ = text.partition("/")
     if slash and _names_registry(first):
@@ -182,7 +182,7 @@ def parse_dependency_source(text: str) -> Source | PartialSource:
 
 
 def is_admitted(text: str) -> bool:
-    """Tell whether the API server admits this as the spec.package of a package object."""
+    """Return whether the API server accepts a text as the spec.package of a package object."""
     return _ADMITTED.fullmatch(text) is not None
 
 
@@ -249,7 +249,7 @@ def _is_name(text: str) -> bool:
 
 
 def _ends_in_number(name: str) -> bool:
-    # That is an address, or an odd spelling of one that resolvers read differently.
+    # This is an address, or an unusual spelling of one, which resolvers read differently.
     last = name.rpartition(".")[2]
     return last.isdigit() or last.startswith("0x")
 
@@ -272,5 +272,5 @@ def _is_label(text: str) -> bool:
 
 
 def _holds_only(text: str, characters: str) -> bool:
-    # All of them stripped away leaves nothing; a pattern takes longer, to compile and to match.
+    # Stripping all allowed characters leaves nothing; faster than a pattern, to compile and to match.
     return not text.strip(characters)

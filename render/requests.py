@@ -1,4 +1,4 @@
-"""What is asked for: by the user, and by packages of each other."""
+"""Roots and requests: what the user and the packages ask for."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from render.versions import parse_candidate
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The versions that someone accepts: one tag, one digest, both, or a constraint."""
+    """The versions that are accepted: one tag, one digest, both, or a constraint."""
 
     constraint: Constraint | None = None
     tag: str | None = None
@@ -28,12 +28,12 @@ class Request:
 
     @property
     def exact(self) -> bool:
-        """Whether only one thing can answer it."""
+        """Whether only one tag or digest can answer it."""
         return self.tag is not None or self.digest is not None
 
     @property
     def only_tag(self) -> str | None:
-        """The one tag that can answer it, if that can be told without knowing which tags there are."""
+        """The only tag that can answer it, if it is known without the list of tags."""
         if self.exact:
             return self.tag if self.digest is None else None
         version = parse_candidate(self.constraint.text) if self.constraint else None
@@ -46,9 +46,9 @@ class Root:
 
     source: Source
     request: Request
-    # Where it was asked for: a file and a field.
+    # The file and the field that ask for it.
     place: str
-    # The object's name if the user gave one, and its kind if the user said it.
+    # The name and the kind of the object, if the user gave them.
     name: str | None = None
     kind: Kind | None = None
     # Everything else in the user's manifest, kept as it is.
@@ -56,5 +56,5 @@ class Root:
 
     @property
     def is_manifest(self) -> bool:
-        """Whether the user wrote the object itself, and not only that its package is needed."""
+        """Whether the user wrote the manifest of the object, and did not only ask for the package."""
         return self.name is not None and self.kind is not None

@@ -1,4 +1,4 @@
-"""What an ImageConfig makes of image references: the beginning of one is replaced."""
+"""Rewrites: an ImageConfig replaces the beginning of image references."""
 
 from collections.abc import Sequence
 
@@ -9,39 +9,39 @@ from render.references import InvalidReference
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """The beginning of a reference, what stands in its place, and where that was said."""
+    """A prefix of references, its replacement, and the place that declares it."""
 
     prefix: str
     replacement: str
     place: str
 
     def apply(self, text: str) -> str:
-        """Return a reference that it fits with its beginning replaced."""
+        """Replace the prefix of a reference that has it."""
         return self.replacement + text.removeprefix(self.prefix)
 
 
 class Rewrites:
-    """Finds the rewrite of a reference; how long that takes does not grow with the number of rewrites."""
+    """Finds the rewrite of a reference, in a time that does not grow with the number of rewrites."""
 
     def __init__(self, rewrites: Sequence[Rewrite]) -> None:
-        # Plain text, as Crossplane compares it: xpkg.io/acme fits xpkg.io/acme-corp/x too, and "" fits nothing.
+        # Compared as plain text, as in Crossplane: xpkg.io/acme matches xpkg.io/acme-corp/x, too; "" matches nothing.
         self._by_prefix = {rewrite.prefix: rewrite for rewrite in reversed(rewrites) if rewrite.prefix}
         self._lengths = sorted({len(prefix) for prefix in self._by_prefix}, reverse=True)
 
     def find(self, text: str) -> Rewrite | None:
-        """Return the rewrite with the longest prefix that fits."""
+        """Return the rewrite with the longest matching prefix."""
         for length in self._lengths:
             if text[:length] in self._by_prefix:
                 return self._by_prefix[text[:length]]
         return None
 
     def exact(self, text: str) -> Rewrite | None:
-        """Return the rewrite whose prefix is all of a reference."""
+        """Return the rewrite whose prefix is the whole reference."""
         return self._by_prefix.get(text)
 
 
 class InvalidRewrite(InvalidInput):
-    """A rewrite that makes something of a reference that is none."""
+    """A rewrite whose result is not a valid reference."""
 
     def __init__(self, rewrite: Rewrite, text: str, error: InvalidReference) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""What a project's settings say; where they come from and how they are written is not known here."""
+"""The settings of a project, as values."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -25,14 +25,14 @@ class Families(StrEnum):
 
 
 class PartialDependencies(StrEnum):
-    """What becomes of a dependency that is written without its registry."""
+    """How a dependency without a registry is treated."""
 
     COMPLETE = "complete"
     REFUSE = "refuse"
 
 
 class PinMode(StrEnum):
-    """How a manifest makes sure of the bytes that were locked."""
+    """How manifests pin the locked bytes."""
 
     DIGEST = "digest"
     TAG = "tag"
@@ -40,14 +40,14 @@ class PinMode(StrEnum):
 
 
 class Detach(StrEnum):
-    """Which packages are taken out of Crossplane's own resolution."""
+    """Which packages are detached from Crossplane's own resolution."""
 
     NEEDED = "needed"
     ALL = "all"
 
 
 class Waves(StrEnum):
-    """In which order Argo CD applies packages."""
+    """The order in which Argo CD applies packages."""
 
     FLAT = "flat"
     GRAPH = "graph"
@@ -55,12 +55,12 @@ class Waves(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What xplock.yaml says."""
+    """The settings in xplock.yaml."""
 
     roots: tuple[Root, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
     moves: tuple[Move, ...] = ()
-    # Each folder as it was written, and where that is.
+    # Each folder as it is written, and its path.
     uses: tuple[tuple[str, Path], ...] = ()
     crossplane_version: Version | None = None
     families: Families = Families.FOLLOW
@@ -71,7 +71,7 @@ class Settings:
     guard: bool = True
     waves: Waves = Waves.FLAT
     overlay: Path | None = None
-    # Each prefix with the folder that answers for it.
+    # Each prefix, and the folder that is read for it.
     layouts: tuple[tuple[str, Path], ...] = ()
     # What differs from the default values, by key and as written; without roots and rewrites.
     given: Mapping[str, object] = field(default_factory=dict)

@@ -3,19 +3,19 @@
 import re
 from collections.abc import Sequence
 
-# Patterns are texts here, compiled when they are needed: most runs show nothing.
+# Patterns are compiled when they are needed: most runs show nothing.
 _SURROGATE = "[\ud800-\udfff]"
 
 SHOWN_CHARACTERS = 500
 
 # C0, DEL, C1, direction marks, line separators, zero-width characters, lone surrogates and tag characters:
-# all of these change what a reader sees without being seen.
+# all of these change how text looks, and are not visible themselves.
 _HIDDEN = (
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
 # The scheme has a longest length: without one, text like a.a.a.a takes time by the square of its length.
-# What stands around an address may stand in a password, too.
+# A password may hold the characters that surround an address.
 _URL = r"(?i)\b([a-z][a-z0-9+.-]{0,30}+://)([^\s/?#]*@)?([^\s?#'\"<>]*)(\?[^\s#'\"<>]*)?"
 
 
@@ -27,13 +27,13 @@ def visible(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
 
 
 def first_lines(lines: Sequence[str], most: int) -> list[str]:
-    """Return the first lines, and one that says how many more there are."""
+    """Return the first lines, and a line with the number of the others."""
     hidden = len(lines) - most
     return [*lines[:most], *([f"… and {hidden:,} more"] if hidden > 0 else [])]
 
 
 def first_names(names: Sequence[str], most: int) -> str:
-    """Return the first names in one line, and how many more there are."""
+    """Return the first names in one line, and the number of the others."""
     hidden = len(names) - most
     return ", ".join(names[:most]) + (f" and {hidden:,} more" if hidden > 0 else "")
 
@@ -47,12 +47,12 @@ def linked(members: Sequence[object], link: str = " -> ") -> list[str]:
 
 
 def counted(number: int, what: str) -> str:
-    """Return how many there are, in words that suit one and many: 1 package, 1,000 packages."""
+    """Return a number with its noun, singular or plural: 1 package, 1,000 packages."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def hides_something(text: str) -> bool:
-    """Tell whether text holds a character that changes what a reader sees without being seen."""
+    """Return whether a text has a character that changes how it looks and is not visible itself."""
     return re.search(_HIDDEN, text) is not None
 
 
@@ -76,5 +76,5 @@ def _without_secrets(match: re.Match[str]) -> str:
 
 
 def is_encodable(text: str) -> bool:
-    """Tell whether a text can be sent: JSON can spell half of a surrogate pair, which no encoding has."""
+    """Return whether a text can be encoded: JSON can hold half of a surrogate pair, and UTF-8 cannot."""
     return re.search(_SURROGATE, text) is None

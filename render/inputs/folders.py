@@ -1,4 +1,4 @@
-"""The files of a folder: listed without entering anything, read only if they are plain and inside."""
+"""The files of a folder: subfolders are not entered, and only plain files inside the folder are read."""
 
 import os
 from pathlib import Path
@@ -30,23 +30,23 @@ def list_yaml_files(folder: Path, limits: Limits) -> list[str]:
 
 
 def list_kustomizations(folder: Path) -> list[Path]:
-    """Return the kustomizations of a folder, which has one at most if it is right; a link to nothing is one too."""
+    """Return the kustomization files of a folder; a valid folder has one at most. A broken link counts."""
     return [path for name in KUSTOMIZATION_FILES if is_there(path := folder / name)]
 
 
 def reads_elsewhere(folder: Path, limits: Limits) -> bool:
-    """Tell whether other files than its own may be read for a folder: through a kustomization, or a link."""
+    """Return whether files outside of a folder may be read for it, through a kustomization or a link."""
     links = (folder / name for name in list_yaml_files(folder, limits))
     return bool(list_kustomizations(folder)) or any(path.is_symlink() for path in links)
 
 
 def is_linked(folder: Path, other: Path) -> bool:
-    """Tell whether a link is on the way from one folder to another: it may lead elsewhere, while both stay as they are."""
+    """Return whether the path from one folder to another has a link, which may change while both folders stay."""
     return os.path.normpath(folder.resolve() / other) != str((folder / other).resolve())
 
 
 def is_repository(path: Path) -> bool:
-    """Tell whether a folder is the top of a repository; one that may not be looked into is none."""
+    """Return whether a folder is the top of a repository; one that cannot be entered counts as none."""
     try:
         return (path / ".git").exists()
     except OSError:
@@ -55,7 +55,7 @@ def is_repository(path: Path) -> bool:
 
 def read_inside(path: Path, folder: Path, limits: Limits) -> bytes:
     """Read a plain file; a link is followed if it stays inside the folder."""
-    # Nothing of a file is shown before this, so a link out of the folder gives nothing away.
+    # Checked before anything is read, so that a link out of the folder reveals nothing.
     target = _resolve_inside(path, folder)
     try:
         with open_plain(target) as file:
@@ -75,7 +75,7 @@ def _resolve_inside(path: Path, folder: Path) -> Path:
     try:
         target = path.resolve(strict=True)
     except (OSError, RuntimeError):
-        raise InvalidFile("it cannot be read", why="it is a link that leads nowhere") from None
+        raise InvalidFile("it cannot be read", why="it is a broken link") from None
     if not target.is_relative_to(folder.resolve()):
-        raise InvalidFile("it cannot be read", why="it is a link that leads out of its folder")
+        raise InvalidFile("it cannot be read", why="it is a link to a path outside of its folder")
     return target

@@ -1,4 +1,4 @@
-"""Every kustomization that a build would read, checked first: nothing remote, nothing that runs programs."""
+"""Checks on every kustomization before it is built: nothing remote, nothing that runs programs."""
 
 import os
 import re
@@ -13,8 +13,8 @@ from render.limits import LimitExceeded, Limits
 from render.yaml.documents import Place, file_rules, parse_documents
 from render.yaml.fields import Fields, Problems, format_place
 
-# Keys without any path in them. kustomize reads keys in any spelling (RESOURCES is resources), and a later
-# version may know more of them, so what is not listed here or below is refused.
+# Keys without any path in them. kustomize reads keys in upper or lower case (RESOURCES is resources), and a later
+# version may know more keys, so a key that is not listed here or below is refused.
 _PLAIN_KEYS = frozenset({
     "apiVersion", "kind", "metadata", "namePrefix", "nameSuffix", "namespace", "commonLabels", "labels",
     "commonAnnotations", "images", "imageTags", "replicas", "vars", "sortOptions", "generatorOptions",
@@ -29,12 +29,12 @@ _PLUGIN_LISTS = ("generators", "transformers", "validators")
 _HELM_KEYS = ("helmCharts", "helmChartInflationGenerator", "helmGlobals")
 _PATH_NAMES = frozenset({"path", "paths", "file", "files", "env", "envs"})
 
-# Whatever kustomize could take for a URL or a git repository: a scheme, user@host, host:path, ?ref=, //, .git
+# Everything that kustomize could take for a URL or a git repository: a scheme, user@host, host:path, ?ref=, //, .git
 _REMOTE = re.compile(r"[:@?\\]|//|^github\.com(?:/|$)|\.git(?:/|$)|(?:^|/)_git(?:/|$)", re.IGNORECASE)
 
 
 def check_kustomizations(folder: Path, limits: Limits, *, alone: bool = False) -> list[str]:
-    """Return what is wrong with the kustomization of a folder and with all that it builds on."""
+    """Return the problems of a folder's kustomization, and of all that it builds on."""
     problems: list[str] = []
     project = folder.resolve()
     boundary = _Boundary(project, "the folder, which is built alone") if alone else _repository(project)
@@ -49,7 +49,7 @@ def check_kustomizations(folder: Path, limits: Limits, *, alone: bool = False) -
 
 
 def read_paths(file: Path, limits: Limits) -> list[tuple[str, str]]:
-    """Return the paths that a kustomization names, each with its key; what a generator calls a file is cut off."""
+    """Return the paths that a kustomization names, each with its place; without the names that generators give files."""
     document = _only_document(read_inside(file, file.parent, limits), limits)
     lists = _entries(Fields(document, Problems()), (*_FOLDER_LISTS, *_FILE_LISTS, *_PLUGIN_LISTS))
     keys = sorted(_PATHS_BELOW & document.keys())
@@ -62,7 +62,7 @@ def read_paths(file: Path, limits: Limits) -> list[tuple[str, str]]:
 
 
 class _Boundary(NamedTuple):
-    """The folder that no path may leave, and what it is called."""
+    """The folder that no path may leave, and its name in errors."""
 
     folder: Path
     name: str
@@ -73,7 +73,7 @@ def _repository(folder: Path) -> _Boundary:
 
 
 def repository_of(folder: Path) -> Path:
-    """Return the folder's repository; without one, only the file system's root bounds relative paths."""
+    """Return the top of the folder's repository; without a repository, the root of the file system."""
     return next((path for path in (folder, *folder.parents) if is_repository(path)), Path(folder.anchor))
 
 
@@ -185,7 +185,7 @@ class _Check:
             return True
         if not _REMOTE.search(text):
             return False
-        self._problems.add(place, f"{text!r} looks remote, and only local paths are built from")
+        self._problems.add(place, f"{text!r} looks remote, and only local paths are allowed")
         return True
 
 
@@ -196,14 +196,14 @@ def _entries(fields: Fields, keys: Sequence[str]) -> Iterator[tuple[Place, str]]
 
 
 def _is_inline(entry: str) -> bool:
-    """Tell whether an entry is a YAML document rather than the path of one."""
+    """Return whether an entry is a YAML document and not a path."""
     return "\n" in entry or entry.lstrip().startswith("{")
 
 
 def _path_texts(value: Any, place: Place, *, in_path: bool = False) -> Iterator[tuple[Place, str]]:
     """Yield every text below a key that names paths, with its place."""
     if isinstance(value, dict):
-        # Below fieldSpecs a path leads through an object, not to a file.
+        # Below fieldSpecs, a path is one through an object, not to a file.
         for key, item in ((key, item) for key, item in value.items() if key != "fieldSpecs"):
             yield from _path_texts(item, (*place, key), in_path=key.lower() in _PATH_NAMES)
     elif isinstance(value, list):

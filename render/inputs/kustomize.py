@@ -13,10 +13,10 @@ from render.texts import redact, visible
 
 _TOOLS = (("kustomize", "build"), ("kubectl", "kustomize"))
 _OPTIONS = ("--load-restrictor=LoadRestrictionsRootOnly", ".")
-# What slips through our reading of the kustomizations ends at a proxy that is not there.
+# A proxy that does not exist stops whatever the checks on kustomizations have missed.
 _NOWHERE = "http://127.0.0.1:1"
 _STDERR_BYTES = 1 << 14
-# The time and the process in front of each line would make every failure a text of its own.
+# Time and process number in front of each line would make every error different.
 _LOG_PREFIX = re.compile(r"^[A-Z]\d{4} [\d:.]+ +\d+ \S+\] ", re.MULTILINE)
 
 
@@ -47,7 +47,7 @@ class KustomizeSlow(RenderError):
 
 
 def build_kustomization(folder: Path, limits: Limits, environ: Mapping[str, str]) -> bytes:
-    """Return the YAML that a folder's kustomization makes; what it reads has to be checked before."""
+    """Return the YAML that a kustomization builds; check_kustomizations has to come first."""
     command = _find_command(folder, environ)
     with scratch_folder("a home for kustomize") as home:
         done = _run(command, folder, home, limits)
@@ -86,12 +86,12 @@ def _run(command: Sequence[str], folder: Path, home: Path, limits: Limits) -> Fi
     except TooSlow:
         raise KustomizeSlow(folder, limits) from None
     except TooMuchOutput:
-        what = f"the kustomization in {folder} makes too much"
+        what = f"the kustomization in {folder} has too much output"
         raise LimitExceeded(what, "kustomize_bytes", limits) from None
 
 
 def _environment(tools: Path, home: Path) -> dict[str, str]:
-    # Without git nothing can be cloned, whatever a kustomization says.
+    # Without git, a kustomization cannot clone anything.
     path = "" if shutil.which("git", path=str(tools)) else str(tools)
     homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "TMPDIR")
     proxies = ("HTTP_PROXY", "HTTPS_PROXY")
@@ -100,16 +100,16 @@ def _environment(tools: Path, home: Path) -> dict[str, str]:
 
 def _shown_lines(stderr: bytes, folder: Path, home: Path) -> list[str]:
     text = _LOG_PREFIX.sub("", stderr.decode(errors="replace"))
-    # Argo CD has another folder for every call, and so have we: each is called as it is seen from where we stand.
-    text = _seen_from(folder.resolve(), text.replace(str(home), "~"))
+    # Argo CD uses another folder for every call, and so does xplock: errors show paths relative to the folder.
+    text = _relative_to(folder.resolve(), text.replace(str(home), "~"))
     lines = hide_scratch_folders(text).splitlines()
     return [visible(redact(line.strip())) for line in lines if line.strip()][:10]
 
 
-def _seen_from(place: Path, text: str) -> str:
-    """Return a text in which a folder, and every one above it, has the name that leads there from the folder."""
+def _relative_to(place: Path, text: str) -> str:
+    """Replace the paths of a folder, and of all above it, by relative ones."""
     above = [str(path) for path in (place, *place.parents)][:-1]
     names = {path: "/".join([".."] * steps) or "." for steps, path in enumerate(above)}
-    # The longest comes first; a part of another path or name is none of them.
+    # The longest path comes first; a path that is part of another name is left alone.
     either = "|".join(map(re.escape, above))
     return re.sub(rf"(?<![\w./~-])(?:{either})(?![^/\s'\":;,)\]])", lambda found: names[found[0]], text)

@@ -14,7 +14,7 @@ from render.yaml.documents import InvalidDocument, meta_rules, parse_documents
 
 
 def parse_dependencies(data: bytes, file: str, limits: Limits, problems: list[str]) -> tuple[Root, ...]:
-    """Parse what a package on disk depends on; what is wrong is added to the problems."""
+    """Parse the dependencies of a package on disk; add to the problems."""
     found: list[str] = []
     roots: tuple[Root, ...] = ()
     try:
@@ -39,8 +39,8 @@ def _parse(data: bytes, file: str, limits: Limits, problems: list[str]) -> Itera
             yield Root(dependency.source, request, f"{file}: {field}", kind=_kind(dependency))
         else:
             problems.append(
-                f"{field}: {dependency.package!r} does not start with a registry host, and nothing that depends on "
-                "this folder's package could tell it; write registry/organisation/name"
+                f"{field}: {dependency.package!r} does not start with a registry host, and this package has no registry "
+                "to complete it from; write registry/organisation/name"
             )
 
 

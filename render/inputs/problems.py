@@ -1,4 +1,4 @@
-"""What is wrong with a folder's files: each problem with its place, all of them in one error."""
+"""All problems of a folder's files in one error, each with its place."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,7 +10,7 @@ _SHOWN = 100
 
 
 class InvalidInputs(InvalidInput):
-    """Files that cannot be understood, or that contradict each other."""
+    """Files that are invalid, or that contradict each other."""
 
     def __init__(self, folder: Path, problems: Iterable[str]) -> None:
         self.problems = sorted(set(problems))

@@ -1,4 +1,4 @@
-"""A project folder → Inputs: everything the user asks for, or everything that is wrong with it."""
+"""A project folder → Inputs: all that the user asks for, or all problems in one error."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -52,12 +52,12 @@ class Inputs:
     rewrites: tuple[Rewrite, ...]
     # Every other object, in the order of files and documents.
     passthrough: tuple[Mapping[str, Any], ...]
-    # What resolution reads: one entry per input with the digest of its canonical form.
+    # One entry for each input of the resolution, with the digest of its canonical form.
     record: Mapping[str, str]
 
 
 def read_inputs(folder: Path, limits: Limits, environ: Mapping[str, str]) -> Inputs:
-    """Read a project folder; everything that is wrong with it comes in one error."""
+    """Read a project folder; all problems come in one error."""
     problems: list[str] = []
     names = list_yaml_files(folder, limits)
     settings = _read_settings(folder, names, limits, problems)
@@ -77,7 +77,7 @@ def read_inputs(folder: Path, limits: Limits, environ: Mapping[str, str]) -> Inp
 
 
 def read_settings(folder: Path, limits: Limits) -> Settings:
-    """Read the settings of a folder and nothing else of it."""
+    """Read only the settings of a folder."""
     problems: list[str] = []
     settings = _read_settings(folder, list_yaml_files(folder, limits), limits, problems)
     if problems:
@@ -87,7 +87,7 @@ def read_settings(folder: Path, limits: Limits) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """What is in the files themselves."""
+    """The documents of the files, and the dependencies of a package on disk."""
 
     documents: list[Document]
     dependencies: list[Root]
@@ -103,7 +103,7 @@ def _read_settings(folder: Path, names: Sequence[str], limits: Limits, problems:
     data = _read(folder, SETTINGS_FILE, limits, problems) if SETTINGS_FILE in names else None
     if data is None:
         return Settings()
-    # The table of all keys is for folders that have settings.
+    # Imported late: only folders with settings need the table of keys.
     from render.inputs.settings import parse_settings
 
     return parse_settings(data, folder, limits, problems)
@@ -117,7 +117,7 @@ def _read_files(folder: Path, names: Sequence[str], limits: Limits, problems: li
             continue
         documents = _parse(data, name, limits, problems)
         if name in PACKAGE_FILES and any(_describes_package(document.value) for document in documents):
-            # Metadata is understood for folders that hold a package.
+            # Imported late: only folders with a package on disk need it.
             from render.inputs.package_on_disk import parse_dependencies
 
             files.dependencies.extend(parse_dependencies(data, name, limits, problems))
@@ -153,12 +153,12 @@ def _parse(data: bytes, name: str, limits: Limits, problems: list[str]) -> list[
 def _kustomize(
     folder: Path, limits: Limits, environ: Mapping[str, str], problems: list[str]
 ) -> list[Document]:
-    # Starting programs is for folders that have a kustomization.
+    # Imported late: only folders with a kustomization start a program.
     from render.inputs.kustomization_checks import check_kustomizations
     from render.inputs.kustomize import build_kustomization
 
     problems.extend(check_kustomizations(folder, limits))
-    # Nothing is run for a folder that is wrong already.
+    # No program is run for a folder that has problems already.
     if problems:
         return []
     output = build_kustomization(folder, limits, environ)

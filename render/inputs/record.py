@@ -1,4 +1,4 @@
-"""The record of what resolution read: one entry per input, with the digest of what it says and not of its text."""
+"""The record of inputs in a lock: one entry per input, with the digest of its value, not of its text."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,12 +7,12 @@ from render.requests import Root
 from render.rewrites import Rewrite
 from render.settings import Settings
 
-# What only rendering reads: it changes manifests and no lock.
+# Settings that change manifests and not the lock.
 _RENDERING = frozenset({"waves", "overlay"})
 
 
 def make_record(roots: Iterable[Root], rewrites: Iterable[Rewrite], settings: Settings) -> Mapping[str, str]:
-    """Return the record, sorted by its keys; places are no part of it."""
+    """Return the record, sorted by its keys and without places."""
     entries: dict[str, object] = {f"root {root.source}": _root_value(root) for root in roots}
     entries |= {f"rewrite {rewrite.prefix}": rewrite.replacement for rewrite in rewrites}
     entries |= {f"setting {key}": value for key, value in settings.given.items() if key not in _RENDERING}

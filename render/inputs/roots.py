@@ -1,4 +1,4 @@
-"""Documents → roots, rewrites, and everything that is passed through."""
+"""Documents → roots, rewrites, and objects that are passed through."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -27,7 +27,7 @@ class TwoRequests(InvalidInput):
 
 
 def parse_package(text: str) -> Reference:
-    """Parse a package with its registry; unlike Crossplane we take one without tag and digest, and choose."""
+    """Parse a package with its registry; unlike in Crossplane, tag and digest may both be missing."""
     if "@" in text or ":" in text.rpartition("/")[2]:
         reference = parse_reference(text)
         check_tag(reference.tag)
@@ -41,7 +41,7 @@ def parse_package(text: str) -> Reference:
 
 
 def parse_request(reference: Reference, versions: str | None) -> Request:
-    """Return what is asked for: what the reference says, or else a range."""
+    """Return the request for a tag, a digest or a range of versions."""
     if versions is None:
         return Request(tag=reference.tag, digest=reference.digest)
     if reference.tag or reference.digest:
@@ -58,13 +58,13 @@ _SERVED = {
     Kind.FUNCTION: ("v1", "v1beta1"),
 }
 _IMAGE_CONFIG = (f"{_GROUP}/v1beta1", "ImageConfig")
-# The cluster's part of an object; harmless in a manifest, and nobody's wish.
+# The status belongs to the cluster: it is harmless in a manifest, and ignored.
 _TOP_KEYS = ("apiVersion", "kind", "metadata", "spec", "status")
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document of the user's, and its place: the file, and the document in it if there are several."""
+    """One of the user's documents, and its place: the file, and its number if the file has several."""
 
     value: Any
     place: str
@@ -72,16 +72,16 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What documents hold, in their order."""
+    """The contents of documents, in their order."""
 
     roots: tuple[Root, ...]
     rewrites: tuple[Rewrite, ...]
-    # Every object but roots; ImageConfigs are among them.
+    # Every object but roots; ImageConfigs are here, too.
     passthrough: tuple[Mapping[str, Any], ...]
 
 
 def sort_documents(documents: Iterable[Document], problems: list[str]) -> Found:
-    """Tell roots from everything else; what is wrong is added to the problems."""
+    """Separate roots from other objects; add to the problems."""
     roots: list[Root] = []
     rewrites: list[Rewrite] = []
     passthrough: list[Mapping[str, Any]] = []
@@ -168,7 +168,7 @@ def _check_top(top: Fields, value: Mapping[str, Any], kind: Kind) -> None:
 
 def _parse_name(described: Fields) -> str:
     name = described.text("name")
-    # A name of another type was complained about already.
+    # A name of another type has been reported already.
     if described.get("name") in (None, name) and not is_dns_label(name):
         found = f"found {name!r}" if name else "it is missing"
         described.complain(f"expected {DNS_LABEL_MEANING}; {found}", "name")
@@ -182,7 +182,7 @@ def _package_text(spec: Fields) -> str:
 
 
 def _other_fields(top: Fields, texts: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """Return what the manifest says beyond what it asks for; empty parts are left out."""
+    """Return all other fields of a root's manifest, without empty ones."""
     kept = {**_mapping(top.get("metadata")), **texts}
     metadata = {key: value for key, value in kept.items() if key != "name" and value not in (None, {}, [])}
     spec = {key: value for key, value in _mapping(top.get("spec")).items() if key != "package"}
@@ -190,16 +190,16 @@ def _other_fields(top: Fields, texts: Mapping[str, Mapping[str, str]]) -> dict[s
 
 
 def _check_numbers(value: Mapping[str, Any], problems: Problems) -> None:
-    # All that Kubernetes holds is JSON.
+    # Kubernetes stores JSON, which has neither infinity nor NaN.
     try:
         written = repr(value)
         if "inf" in written or "nan" in written:
-            # A number that is none looks like that, and few other texts do.
+            # Only such a number, and few texts, look like that: most documents skip the slow test.
             import json
 
             json.dumps(value, allow_nan=False)
     except ValueError:
-        problems.add((), "it holds a number that JSON does not have")
+        problems.add((), "it holds infinity or NaN, which JSON does not have")
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -275,7 +275,7 @@ def _join(known: Root, root: Root, problems: list[str]) -> Root:
 
 
 def _differ(old: str | None, new: str | None) -> bool:
-    # Whoever says nothing agrees.
+    # A missing value agrees with any other.
     return old is not None and new is not None and old != new
 
 

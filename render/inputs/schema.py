@@ -1,4 +1,4 @@
-"""The settings table → the JSON Schema that editors check xplock.yaml with."""
+"""The table of settings → the JSON Schema for editors."""
 
 import json
 from collections.abc import Sequence

@@ -37,7 +37,7 @@ KEYS = (
                     "package",
                     Text(),
                     "The package with its registry; a tag means exactly this version, a digest exactly these bytes, "
-                    "neither any version that suits everyone.",
+                    "without both, any version that all dependants accept.",
                     required=True,
                     examples=("xpkg.example.org/acme/provider-nop:v0.4.0",),
                 ),
@@ -61,22 +61,22 @@ KEYS = (
         Entries(
             (
                 Key("from", Text(), "The beginning of an image reference, as plain text.", required=True),
-                Key("to", Text(), "What stands in its place.", required=True),
+                Key("to", Text(), "The text that replaces it.", required=True),
             )
         ),
-        "ImageConfig rewrites that exist in the cluster and not in this folder; the longest match counts.",
+        "ImageConfig rewrites that exist in the cluster and not in this folder; the longest match wins.",
     ),
     Key(
         "moves",
         MOVES,
-        "Packages that others have taken the place of. It takes effect for what is installed and for what depends on "
-        "the old source; chains are followed to their end.",
+        "Sources that were replaced by others. A move applies to the installed package and to dependencies on the old "
+        "source; chains are followed to their end.",
     ),
     Key(
         "uses",
         Texts(Text()),
-        "Other folders of the same cluster, relative to this file, such as ../platform; what they have locked is "
-        "taken as it is.",
+        "Other folders of the same cluster, relative to this file, such as ../platform; their locked "
+        "packages are taken as given.",
     ),
     Key(
         "crossplaneVersion",
@@ -88,35 +88,35 @@ KEYS = (
         "families",
         Choice(tuple(Families), default=Families.FOLLOW),
         "follow: a family package has the major version of its members. "
-        "free: the highest one that its dependants accept, as Crossplane chooses it.",
+        "free: the highest version that its dependants accept, as Crossplane chooses.",
     ),
     Key(
         "partialDependencies",
         Choice(tuple(PartialDependencies), default=PartialDependencies.COMPLETE),
-        "complete: a dependency without a registry has that of its dependant. refuse: it is an error.",
+        "complete: a dependency without a registry gets that of its dependant. refuse: it is an error.",
     ),
     Key(
         "overrides",
         OVERRIDES,
-        "Fields for the manifests of many packages. What a manifest says itself counts more; of two entries, field "
-        "by field, the one with the longer prefix.",
+        "Fields for the manifests of many packages. A field in a manifest itself wins; for each field, the entry with "
+        "the longest prefix wins.",
     ),
     Key(
         "pin",
         Choice(tuple(PinMode), default=PinMode.DIGEST),
-        "digest: packages have tags, and ImageConfigs lead each tag to its locked digest; for Crossplane v2.2 or "
-        "newer. tag: packages have tags, and nothing holds them. native: packages have digests.",
+        "digest: packages have tags, and ImageConfigs pin each tag to its locked digest; for Crossplane v2.2 or "
+        "newer. tag: packages have tags that are not pinned. native: packages have digests.",
     ),
     Key(
         "detach",
         Choice(tuple(Detach), default=Detach.NEEDED),
-        "needed: Crossplane checks the dependencies of a package itself, unless that check has to fail although "
-        "ours holds. all: it checks none.",
+        "needed: Crossplane checks the dependencies of a package itself, unless its check would fail where that of "
+        "xplock holds. all: it checks none.",
     ),
     Key(
         "guard",
         Flag(default=True),
-        "true: packages are not pruned, and a package that nobody needs any more stays until it is retired. "
+        "true: packages are not pruned, and a package that is no longer required stays until it is retired. "
         "false: neither.",
     ),
     Key(
@@ -128,7 +128,7 @@ KEYS = (
     Key(
         "overlay",
         Text(),
-        "A folder with a kustomization that the rendered manifests go through, relative to this file.",
+        "A folder with a kustomization that is applied to the rendered manifests, relative to this file.",
         examples=("overlays/production",),
     ),
     Key(
@@ -139,13 +139,13 @@ KEYS = (
                 Key("folder", Text(), "The OCI layout, relative to this file.", required=True),
             )
         ),
-        "OCI layouts on disk that stand in for registries; the longest match counts.",
+        "OCI layouts on disk that are read instead of registries; the longest match wins.",
     ),
 )
 
 
 def parse_settings(data: bytes, folder: Path, limits: Limits, problems: list[str]) -> Settings:
-    """Parse the settings of a folder; what is wrong is added to the problems."""
+    """Parse the settings of a folder; add to the problems."""
     found = Problems()
     top = Fields(_parse_document(data, limits, found), found)
     settings = _parse_settings(top, folder, limits)
@@ -225,7 +225,7 @@ def _parse_layouts(top: Entry, folder: Path) -> Iterator[tuple[str, Path]]:
     taken: set[str] = set()
     for entry in top.entries.get("layouts", ()):
         prefix, text = _parse_prefix(entry, taken), entry.plain.get("folder")
-        # Whoever renders a lock reads no layout, and may not have it: that it is there matters where it is read.
+        # Rendering needs no layout, so a missing folder is reported only where it is read.
         if text is not None and "\0" in text:
             entry.fields.complain(f"{text!r} is no path", "folder")
         elif prefix and text:

@@ -1,4 +1,4 @@
-"""The moves of xplock.yaml: their keys, and what the entries say together."""
+"""The entries of xplock.yaml for moves, overrides and used folders: their keys, and how they are parsed."""
 
 import errno
 from collections import Counter
@@ -18,30 +18,30 @@ MOVES = Entries(
         Key(
             "from",
             Text(),
-            "The source whose place others have taken, with its registry and without tag and digest.",
+            "The source that was replaced, with its registry and without tag and digest.",
             required=True,
             examples=("xpkg.example.org/old-team/provider-nop",),
         ),
         Key(
             "to",
             OneOrMore(Text()),
-            "The source that has taken its place; a list where one package became many.",
+            "The source that replaces it; a list where several packages replace one.",
             required=True,
             examples=("xpkg.example.org/acme/provider-nop",),
         ),
         Key(
             "strategy",
             Choice((Strategy.ALIAS, Strategy.REPOINT, Strategy.DEACTIVATE)),
-            "alias: the old object and its source stay, with the new package behind them. repoint: the old object gets "
-            "the new source. deactivate: the new package has an object of its own, and the old one is switched off. "
-            "Without it, what is installed and who depends on it decide.",
+            "alias: the old object keeps its source, and its pin points to the new package. repoint: the old object "
+            "gets the new source. deactivate: the new package has an object of its own, and the old one is "
+            "deactivated. Without it, xplock chooses by what is installed and what depends on it.",
         ),
     )
 )
 
 
 def parse_moves(top: Entry, file: str, limits: Limits) -> tuple[Move, ...]:
-    """Return the moves as they are written; together they must lead somewhere."""
+    """Parse the moves; a circle of moves is a problem."""
     entries = top.entries.get("moves", ())
     found: dict[Source, tuple[Entry, Move]] = {}
     for i, entry in enumerate(entries):
@@ -84,14 +84,14 @@ def _contradictions(
     if old in taken:
         yield "from", f"{old} has an entry already"
     if old in new:
-        yield "to", f"{old} cannot take its own place"
+        yield "to", f"{old} cannot replace itself"
     [(most, times)] = Counter(new).most_common(1)
     if times > 1:
-        yield "to", f"{most} is there {times:,} times"
+        yield "to", f"{most} is listed {times:,} times"
 
 
 def _check_count(moves: Collection[Move], limits: Limits) -> None:
-    # Chains of lists grow by the square of this.
+    # The work for chains of lists grows with the square of this.
     count = sum(len(move.targets) for move in moves)
     if count > limits.packages:
         raise LimitExceeded("there are too many of them", "packages", limits, found=f"{count:,}")
@@ -109,7 +109,7 @@ def _check_strategies(followed: Mapping[Source, Move], entries: Mapping[Source, 
 
 _NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _NAME_MEANING = "at most 63 letters, digits, '-', '_' and '.', the first and the last a letter or digit"
-_KEY_MEANING = f"{_NAME_MEANING}, in front of it perhaps a DNS name and '/'"
+_KEY_MEANING = f"{_NAME_MEANING}, optionally after a DNS name and '/'"
 
 
 def _subdomain(characters: str) -> str:
@@ -121,7 +121,7 @@ def _key(characters: str) -> str:
     return rf"(?:(?=[^/]{{1,253}}/){_subdomain(characters)}/)?{_NAME}"
 
 
-# What the API server accepts. Only in the keys of annotations, capital letters may stand in front of the slash.
+# The rules of the API server. Capital letters before the slash are allowed in keys of annotations only.
 _OBJECT = Text(
     DNS_NAME,
     "the name of an object: at most 253 lower-case letters, digits, '-' and '.', "
@@ -134,7 +134,7 @@ _LABELS = TextMap(
 _ANNOTATIONS = TextMap(
     Text(_key("A-Za-z0-9"), f"the key of an annotation: {_KEY_MEANING}"), Text(may_be_empty=True)
 )
-# The largest number that every reader of YAML and JSON has.
+# The largest whole number that all YAML and JSON readers support.
 _HISTORY = Number(0, 2**31 - 1)
 
 OVERRIDES = Entries(
@@ -142,7 +142,7 @@ OVERRIDES = Entries(
         Key(
             "prefix",
             Text(),
-            "A source, a path above it or its registry: the packages that this is for.",
+            "A source, a path above it, or a registry; the entry applies to all packages below.",
             required=True,
             examples=("xpkg.example.org/acme",),
         ),
@@ -171,7 +171,7 @@ OVERRIDES = Entries(
 
 
 def parse_override(prefix: str, entry: Entry) -> Override:
-    """Return what an entry says for the packages at or below its prefix."""
+    """Return the override of an entry."""
     given = entry.plain
     return Override(
         prefix,
@@ -186,7 +186,7 @@ def parse_override(prefix: str, entry: Entry) -> Override:
 
 
 def parse_uses(top: Entry, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield each folder that is used, as it is written and where it is."""
+    """Yield each used folder, as it is written and as a path."""
     taken: dict[Path, str] = {}
     for text in top.plain.get("uses", ()):
         problem = _problem(text, folder, taken)
@@ -198,10 +198,10 @@ def parse_uses(top: Entry, folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _problem(text: str, folder: Path, taken: dict[Path, str]) -> str:
-    # The lock holds it as it is written, and is the same on every machine.
+    # It is stored in the lock as it is written, which has to be the same on every machine.
     if Path(text).is_absolute():
         return "is an absolute path; write it relative to this file"
-    if not _leads_somewhere(folder / text):
+    if not _can_be_folder(folder / text):
         return "is not a folder"
     there = (folder / text).resolve()
     if there == folder.resolve():
@@ -209,8 +209,8 @@ def _problem(text: str, folder: Path, taken: dict[Path, str]) -> str:
     return f"is the same folder as {taken[there]!r}" if there in taken else ""
 
 
-def _leads_somewhere(path: Path) -> bool:
-    """Tell whether a folder may be there: a lock is rendered without it, from a part of the repository too."""
+def _can_be_folder(path: Path) -> bool:
+    """Return whether a path can be a folder, even a missing one: rendering works without the used folders."""
     try:
         path.stat()
     except OSError as error:

@@ -51,7 +51,7 @@ class Versions:
         )
 
     def _state(self) -> State:
-        # Whoever still wants it is heard; whether that is so will be resolved again.
+        # One side still wants it; the resolution that follows decides.
         wanted = any(package.state is State.WANTED for package in self.others)
         return State.WANTED if wanted and self.chosen.state is State.ORPHANED else self.chosen.state
 

@@ -24,7 +24,7 @@ class State(StrEnum):
     """Where a package is in its life; what is gone is in no lock."""
 
     WANTED = "wanted"
-    # Nobody asks for it any more; it stays active until it is retired.
+    # No longer required; it stays active until it is retired.
     ORPHANED = "orphaned"
     # Replaced by another package, and switched off.
     DEACTIVATED = "deactivated"
@@ -141,7 +141,7 @@ class LockedPackage(_Pinned):
     installed_as: Source | None = None
     # What its entry in the cluster's Lock still names, although it is detached.
     stale_entry: tuple[str, ...] = ()
-    # Of a package that is off: how many objects of each kind nobody else brings.
+    # For a deactivated package: how many objects of each kind no active package installs.
     unclaimed: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

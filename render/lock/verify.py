@@ -86,7 +86,7 @@ def _differences(locked: LockedPackage, package: Package) -> Iterator[str]:
     metadata = package.metadata
     dependencies = lock_dependencies(dependency_edges(locked.source, package, complete=True))
     crossplane = metadata.crossplane.text if metadata.crossplane else None
-    # A package that is switched off needs nobody, whatever it says of itself.
+    # A deactivated package requires no other, whatever its metadata says.
     needs = dependencies if locked.state is State.DEACTIVATED else locked.dependencies
     facts = {
         "kind": (locked.kind.value, metadata.kind.value),

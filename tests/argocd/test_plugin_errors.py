@@ -133,10 +133,10 @@ FAILURES = {
         "it is outside of the repository",
         (lambda tree: (tree / ".git").mkdir(), add("overlay: ../../..\n")),
     ),
-    "a link to nothing": Failure(2, "it is a link that leads nowhere", (link("a.yaml", "gone.yaml"),)),
-    "a link to itself": Failure(2, "it is a link that leads nowhere", (link("a.yaml", "a.yaml"),)),
+    "a link to nothing": Failure(2, "it is a broken link", (link("a.yaml", "gone.yaml"),)),
+    "a link to itself": Failure(2, "it is a broken link", (link("a.yaml", "a.yaml"),)),
     "a link out of the folder": Failure(
-        2, "it is a link that leads out of its folder", (link("a.yaml", "../../platform/xplock.yaml"),)
+        2, "it is a link to a path outside of its folder", (link("a.yaml", "../../platform/xplock.yaml"),)
     ),
     "an unknown setting": Failure(2, "xplock.yaml: wave: unknown key", (add("wave: graph\n"),)),
     "a lock that is a link": Failure(

@@ -177,7 +177,7 @@ def test_a_folder_that_asks_for_nothing_renders_nothing_and_fails(
     ("name", "text", "told"),
     [
         ("bad.yaml", "kind: [\n", "bad.yaml: line "),
-        ("bad.yaml", "apiVersion: v1\nkind: X\nvalue: .nan\n", "bad.yaml: it holds a number"),
+        ("bad.yaml", "apiVersion: v1\nkind: X\nvalue: .nan\n", "bad.yaml: it holds infinity or NaN"),
         ("xplock.yaml", "rots: []\n", "did you mean roots?"),
         (LOCK_FILE, "<<<<<<< a\n=======\n>>>>>>> b\n", "conflict"),
     ],

@@ -221,7 +221,7 @@ def test_settings_of_a_used_folder_that_lead_out_of_it_are_not_read(tmp_path: Pa
     with pytest.raises(RenderError, match="platform") as caught:
         read(app)
 
-    assert "it is a link that leads out of its folder" in str(caught.value)
+    assert "it is a link to a path outside of its folder" in str(caught.value)
     assert "hidden" not in str(caught.value)
 
 

@@ -290,7 +290,7 @@ def test_a_kustomization_that_is_a_link_out_of_its_folder_is_refused(tmp_path: P
     with pytest.raises(InvalidInputs) as caught:
         read(folder)
 
-    assert "leads out of its folder" in str(caught.value)
+    assert "outside of its folder" in str(caught.value)
     assert canary not in str(caught.value)
 
 

@@ -109,8 +109,8 @@ NAME = (
     "the first and the last a letter or digit"
 )
 WORD = "at most 63 letters, digits, '-', '_' and '.', the first and the last a letter or digit"
-LABEL_KEY = f"the key of a label: {WORD}, in front of it perhaps a DNS name and '/'"
-ANNOTATION_KEY = f"the key of an annotation: {WORD}, in front of it perhaps a DNS name and '/'"
+LABEL_KEY = f"the key of a label: {WORD}, optionally after a DNS name and '/'"
+ANNOTATION_KEY = f"the key of an annotation: {WORD}, optionally after a DNS name and '/'"
 LABEL_VALUE = f"the value of a label: {WORD}"
 
 BAD: list[tuple[dict[str, Any], str]] = [

@@ -256,7 +256,9 @@ def test_a_link_out_of_the_folder_is_named_and_its_target_is_not_shown(
     with pytest.raises(InvalidInputs) as caught:
         read(folder)
 
-    assert caught.value.problems == [f"{name}: it cannot be read; it is a link that leads out of its folder"]
+    assert caught.value.problems == [
+        f"{name}: it cannot be read; it is a link to a path outside of its folder"
+    ]
     assert canary not in str(caught.value)
 
 
@@ -300,8 +302,8 @@ def _binary(path: Path) -> None:
     ("make", "fact"),
     [
         (_fifo, "it is not a plain file"),
-        (_loop, "a link that leads nowhere"),
-        (_device, "a link that leads out of its folder"),
+        (_loop, "a broken link"),
+        (_device, "a link to a path outside of its folder"),
         (_folder_link, "it is not a plain file"),
         (_binary, "is not UTF-8"),
     ],

@@ -125,12 +125,12 @@ def test_empty_parts_are_left_out(part: dict[str, Any]) -> None:
         (provider(package_="x"), "package_", "a Provider has no such field"),
         (
             provider(spec={"package": STORE, "x": float("inf")}),
-            "it holds a number that",
+            "it holds infinity or NaN",
             "JSON does not have",
         ),
         (
             provider(spec={"package": STORE, "x": [float("nan")]}),
-            "it holds a number that",
+            "it holds infinity or NaN",
             "JSON does not have",
         ),
         ({"kind": "ConfigMap"}, "it is not a Kubernetes object", "apiVersion or kind is missing"),

@@ -86,9 +86,9 @@ def test_a_list_with_one_wrong_source_leads_nowhere() -> None:
 @pytest.mark.parametrize(
     ("entry", "place", "problem"),
     [
-        (moved(OLD, OLD), "to", f"{OLD} cannot take its own place"),
-        (moved(OLD, NEW, "XPKG.example.org/acme/old"), "to", f"{OLD} cannot take its own place"),
-        (moved(OLD, NEW, NEXT, "xpkg.example.org:443/acme/new"), "to", f"{NEW} is there 2 times"),
+        (moved(OLD, OLD), "to", f"{OLD} cannot replace itself"),
+        (moved(OLD, NEW, "XPKG.example.org/acme/old"), "to", f"{OLD} cannot replace itself"),
+        (moved(OLD, NEW, NEXT, "xpkg.example.org:443/acme/new"), "to", f"{NEW} is listed 2 times"),
         ({"from": OLD, "to": []}, "to", "it is empty"),
         ({"from": OLD, "to": None}, "to", "it is missing"),
         (
