@@ -19,6 +19,7 @@ _CLONED = (
     "LICENSE",
     "Makefile",
     "README.md",
+    "SECURITY.md",
     "deploy",
     "docs",
     "examples",

@@ -8,7 +8,7 @@ from pathlib import Path
 TOP = Path(__file__).parents[3]
 README = TOP / "README.md"
 DOCS = sorted((TOP / "docs").glob("*.md"))
-PAGES = [README, *DOCS, TOP / "CONTRIBUTING.md", TOP / "examples/README.md"]
+PAGES = [README, *DOCS, TOP / "CONTRIBUTING.md", TOP / "SECURITY.md", TOP / "examples/README.md"]
 SHELL = ("sh", "console")
 # The line of a console block that stands for lines which are left out.
 LEFT_OUT = "..."
