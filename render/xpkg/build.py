@@ -1,4 +1,4 @@
-"""Folder → package: the content rules of each kind enforced, the same folder always the same bytes."""
+"""Folder → package: checks the content rules of its kind; the same folder gives the same bytes."""
 
 import fnmatch
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ _EXAMPLES_FILE = ".up/examples.yaml"
 
 
 class InvalidPackageFolder(InvalidInput):
-    """A folder that no package can be built from."""
+    """A folder whose package cannot be built."""
 
     def __init__(self, folder: Path, problems: Sequence[str]) -> None:
         super().__init__(
@@ -34,7 +34,7 @@ class InvalidPackageFolder(InvalidInput):
 
 @dataclass(frozen=True, slots=True)
 class BuiltPackage:
-    """What was built, and the image it is in."""
+    """A package that was built, and its image."""
 
     metadata: Metadata
     objects: tuple[PackagedObject, ...]
@@ -49,7 +49,7 @@ def build_package(
     examples: str = "examples",
     platform: Platform | None = None,
 ) -> BuiltPackage:
-    """Build the package of a folder: crossplane.yaml, and every other YAML file below it."""
+    """Build the package of a folder from crossplane.yaml and every other YAML file below it."""
     collected, shown = _Collected(folder, limits), []
     for path in _yaml_files(folder, limits, ignore):
         if path.is_relative_to(folder / examples):
@@ -66,7 +66,7 @@ def build_package(
 
 @dataclass(slots=True)
 class _Collected:
-    """The documents of a folder, and everything that is wrong with them."""
+    """The documents of a folder, and their problems."""
 
     folder: Path
     limits: Limits
@@ -102,13 +102,13 @@ class _Collected:
             self.objects.append((found, place, document.data))
 
     def check(self) -> Metadata:
-        """Return the package's metadata; every rule that is broken comes in one error."""
+        """Return the package's metadata; all problems come in one error."""
         if [shown for shown, _ in self.metas] != [META_FILE]:
             where = ", ".join(shown for shown, _ in self.metas) or "none of its files"
             self.problems.insert(
                 0,
-                f"one Provider, Configuration or Function of meta.pkg.crossplane.io has to stand in {META_FILE}, "
-                f"and nowhere else; found in {where}",
+                f"{META_FILE} has to contain one Provider, Configuration or Function of meta.pkg.crossplane.io, "
+                f"and no other file may; found in {where}",
             )
             raise InvalidPackageFolder(self.folder, self.problems)
         metadata = self._parse_meta()
@@ -142,13 +142,15 @@ class _Collected:
                 )
             identity = (item.group, item.kind, item.name)
             if identity in places:
-                self.problems.append(f"{place}: {item.kind} {item.name} stands already at {places[identity]}")
+                self.problems.append(
+                    f"{place}: {item.kind} {item.name} is already defined at {places[identity]}"
+                )
             places.setdefault(identity, place)
 
     def package_yaml(self) -> bytes:
-        """Return the stream that is packaged: the metadata, then the objects in the order of their files."""
+        """Return the content of package.yaml: the metadata, then the objects in the order of their files."""
         documents = [meta.data for _, meta in self.metas] + [data for _, _, data in self.objects]
-        # Each document begins with the line break before it, and lacks the one behind it.
+        # Each document starts with the line break before it, and lacks the one after it.
         stream = b"".join(b"---" + data + b"\n" for data in documents)
         if len(stream) > self.limits.package_bytes:
             raise LimitExceeded(f"the package of {self.folder} is too large", "package_bytes", self.limits)
@@ -170,13 +172,13 @@ def _yaml_files(folder: Path, limits: Limits, ignore: Sequence[str]) -> Iterator
 
 
 def _ignored(path: Path, patterns: Sequence[str]) -> bool:
-    """Tell whether a pattern fits a path, or a folder it is in."""
+    """Tell whether a pattern matches a path, or a folder above it."""
     names = [item.as_posix() for item in (path, *path.parents)]
     return any(fnmatch.fnmatchcase(name, pattern.rstrip("/")) for name in names for pattern in patterns)
 
 
 def _read(folder: Path, path: Path, limits: Limits) -> bytes:
-    """Read a file, with line breaks of one kind and none behind the last line."""
+    """Read a file; every line break is \\n, and the last line has none."""
     data = read_plain(path, limits.package_bytes)
     if data is None:
         raise LimitExceeded(f"{path.relative_to(folder)} is too large", "package_bytes", limits)

@@ -1,4 +1,4 @@
-"""package.yaml → its meta document and the list of its objects, in one pass over any number of megabytes."""
+"""package.yaml → its meta document and the list of its objects, in one pass."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -36,7 +36,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a package.yaml holds."""
+    """The content of a package.yaml."""
 
     meta: Document
     objects: tuple[PackagedObject, ...]

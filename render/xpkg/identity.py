@@ -7,7 +7,7 @@ from itertools import chain
 from render.limits import Limits
 from render.packages import PackagedObject
 from render.texts import hides_something
-from render.yaml.documents import InvalidDocument, glance_rules, parse_first_document, type_name
+from render.yaml.documents import InvalidDocument, identity_rules, parse_first_document, type_name
 from render.yaml.folding import describe_lookalikes, find_lookalikes
 from render.yaml.scalars import parse_plain_scalar
 
@@ -124,7 +124,7 @@ def _search_name(data: bytes, start: int, end: int) -> tuple[bytes, int] | None:
 
 
 def _parse_identity(data: bytes, limits: Limits) -> PackagedObject:
-    document = parse_first_document(data.removeprefix(b"\n"), glance_rules(limits, _IDENTITY))
+    document = parse_first_document(data.removeprefix(b"\n"), identity_rules(limits, _IDENTITY))
     if not isinstance(document, dict):
         raise InvalidDocument(f"expected an object, found {type_name(document)}", 1)
     described = document.get("metadata")

@@ -222,7 +222,7 @@ def _parse_records(data: bytes) -> dict[str, bytes]:
             raise InvalidLayer("an extended header in it is malformed")
         key, value = match[2].decode(errors="replace"), data[match.end() : end - 1]
         if b"\0" in value and key in ("path", "linkpath"):
-            raise InvalidLayer("a name in it holds a zero byte")
+            raise InvalidLayer("a name in it contains a zero byte")
         records[key] = value
         at = end
     return records

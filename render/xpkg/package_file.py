@@ -1,4 +1,4 @@
-"""The .xpkg file: an image in the form that `docker save` writes, as the Crossplane CLI makes and takes it."""
+"""The .xpkg file: an image in the format of `docker save`, which the Crossplane CLI writes and reads."""
 
 import hashlib
 import io
@@ -37,7 +37,7 @@ _PLATFORM_KEYS = ("os", "architecture", "variant")
 
 
 class InvalidPackageFile(InvalidInput):
-    """A file that is no package."""
+    """A file that is not a package."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(
@@ -68,7 +68,7 @@ class _Member:
 
 
 class PackageFile:
-    """A .xpkg file, answering like a registry that holds this one image."""
+    """A .xpkg file as a registry with one image."""
 
     def __init__(self, path: Path, limits: Limits) -> None:
         self._path = path
@@ -81,17 +81,17 @@ class PackageFile:
 
     @property
     def digest(self) -> Digest:
-        """The digest that a registry will know the image by."""
+        """The digest of the image in a registry."""
         return self._content.digest
 
     @property
     def platform(self) -> Platform | None:
-        """What the image is built for, if it says so."""
+        """The platform in the image's configuration, if there is one."""
         platform = Platform(*(self.config.get(key) or "" for key in _PLATFORM_KEYS))
         return platform if platform.os else None
 
     def tags(self, source: Source) -> tuple[str, ...]:  # noqa: ARG002 - a file has no tags
-        """Return no tags; a file holds one image without a name."""
+        """Return no tags: the image in a file has no name."""
         return ()
 
     def content(self, reference: Reference) -> Content:
@@ -138,7 +138,7 @@ class PackageFile:
             raise InvalidPackageFile(self._path, "it has no layers")
         if len(layers) > self._limits.layers:
             raise LimitExceeded(f"{self._path} has too many layers", "layers", self._limits)
-        # What is not printable could not be written into a manifest, or would not be seen there.
+        # Other characters cannot be written into a manifest, or cannot be seen there.
         if not all(isinstance(text, str) and text.isprintable() for text in [*texts, *marks.values()]):
             raise InvalidPackageFile(
                 self._path, "its configuration has a platform or a label that is not text"

@@ -1,4 +1,4 @@
-"""Files → image: layers, configuration and manifest whose bytes depend on nothing but the files."""
+"""Files → image: the bytes of its layers, configuration and manifest depend on the files alone."""
 
 import io
 import json
@@ -20,20 +20,20 @@ from render.registry.oci import (
 )
 from render.xpkg.image import XPKG_ANNOTATION
 
-# How the annotation of a layer travels in a file that has no place for annotations.
+# A .xpkg file has no annotations of layers. This label in its configuration stands for one.
 LABEL_PREFIX = f"{XPKG_ANNOTATION}:"
 
 _EMPTY_CONFIG = "application/vnd.oci.empty.v1+json"
 _NO_TIME = "0001-01-01T00:00:00Z"
-# Smaller layers are stored as they are: every zlib deflates a little differently, and the digest of a
-# small package should be the same on every machine.
+# Smaller layers are not compressed: versions of zlib compress differently, and the digest of a small package
+# should be the same on every machine.
 _STORED_BYTES = 1 * MIB
 _STORED_BLOCK = 0xFFFF
 
 
 @dataclass(frozen=True, slots=True)
 class PackedImage:
-    """An image in memory: its manifest, and the blobs it is made of."""
+    """An image in memory: its manifest and its blobs."""
 
     manifest: Manifest
     config: bytes
@@ -46,7 +46,7 @@ class PackedImage:
 
     @property
     def digest(self) -> Digest:
-        """The digest that a registry will know the image by."""
+        """The digest of the image in a registry."""
         return digest_of(self.data)
 
 
@@ -92,7 +92,7 @@ def _stored_blocks(data: bytes) -> list[bytes]:
 
 
 def pack_tar(files: Sequence[tuple[str, bytes]]) -> bytes:
-    """Return a tar archive of files, in the order given, that tells nothing of owners and times."""
+    """Return a tar archive of files in the given order, without owners and times."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, data in files:

@@ -28,26 +28,26 @@ _NEEDED = ("linux", "amd64")
 
 
 class Target(Protocol):
-    """Where a package is pushed to."""
+    """A registry to push to."""
 
     def push_blob(self, descriptor: Descriptor, file: IO[bytes]) -> None: ...
     def push_content(self, content: Content, tag: str | None = None) -> None: ...
 
 
 class InvalidPush(InvalidInput):
-    """Files that do not make up one package."""
+    """Files that cannot be pushed as one package."""
 
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What is pushed: images, and the content that the tag will name."""
+    """Images to push, and the manifest or index for the tag."""
 
     files: tuple[PackageFile, ...]
     extensions: PackedImage | None
     content: Content
 
     def push(self, source: Source, target: Target, tag: str) -> None:
-        """Push blobs, then manifests, then the tag: at no moment does the tag name something incomplete."""
+        """Push blobs, then manifests, then the tag, so that the tag never names an incomplete package."""
         for file in self.files:
             for descriptor in (file.manifest.config, *file.manifest.layers):
                 with file.blob(source, descriptor) as blob:
@@ -68,7 +68,7 @@ class Publication:
 
 
 def plan_publication(files: Sequence[PackageFile], extensions: Path | None, limits: Limits) -> Publication:
-    """Decide what the tag will name: the image itself, or an index of images."""
+    """Plan a push: the tag will name the image itself, or an index of several images."""
     extra = pack_extensions(_read_extensions(extensions, limits)) if extensions else None
     if len(files) == 1 and extra is None:
         [file] = files
@@ -77,7 +77,7 @@ def plan_publication(files: Sequence[PackageFile], extensions: Path | None, limi
     _check_platforms([file.platform for file in files])
     children = [_child(file) for file in files]
     if extra:
-        # Last: an entry without a platform counts as linux/amd64, and the first of those is taken.
+        # Last, since an entry without a platform counts as linux/amd64, and Crossplane takes the first of those.
         annotations = {XPKG_ANNOTATION: EXTENSIONS_MANIFEST}
         children.append(Descriptor(OCI_MANIFEST, extra.digest, len(extra.data), annotations))
     data = format_index(Index(tuple(children)))

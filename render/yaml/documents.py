@@ -49,7 +49,7 @@ def lock_rules(limits: Limits) -> Rules:
     return Rules(limits, size="lock_bytes", depth="file_depth", aliases=False)
 
 
-def glance_rules(limits: Limits, only: frozenset[str]) -> Rules:
+def identity_rules(limits: Limits, only: frozenset[str]) -> Rules:
     """Return the rules for a document of a package, where only the values of a few keys matter."""
     return Rules(limits, size="document_bytes", depth="document_depth", aliases=True, only=only)
 

@@ -145,7 +145,7 @@ def assert_same_or_refused(parser: PackageParser, package_yaml: bytes) -> None:
 
 
 @settings(
-    max_examples=4_000,
+    max_examples=2_500,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -250,9 +250,7 @@ def test_a_pipe_in_a_files_place_holds_nobody_up(tmp_path: Path) -> None:
     assert "not a plain file" in problem
 
 
-META_RULE = (
-    "one Provider, Configuration or Function of meta.pkg.crossplane.io has to stand in crossplane.yaml"
-)
+META_RULE = "crossplane.yaml has to contain one Provider, Configuration or Function of meta.pkg.crossplane.io"
 
 
 @pytest.mark.parametrize(
@@ -348,9 +346,9 @@ NAMELESS = "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\n"
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (f"{XRD}---\n{XRD}", "a.yaml: line 7: CompositeResourceDefinition xnops.example.org stands already at "
+        (f"{XRD}---\n{XRD}", "a.yaml: line 7: CompositeResourceDefinition xnops.example.org is already defined at "
          "a.yaml: line 1"),
-        (f"{XRD}---\n{XRD.replace('/v1', '/v2')}", "stands already at a.yaml: line 1"),
+        (f"{XRD}---\n{XRD.replace('/v1', '/v2')}", "is already defined at a.yaml: line 1"),
         ("a: [1,\n", "a.yaml: line 2: "),
         (f"{XRD}more: [1,\n", "a.yaml: line 7: "),
         (f"{XRD}  wrong: indent\n", "a.yaml: line 6: "),

@@ -11,7 +11,7 @@ from render.yaml.documents import (
     decode_utf8,
     file_rules,
     find_lines,
-    glance_rules,
+    identity_rules,
     meta_rules,
     parse_documents,
     parse_first_document,
@@ -21,7 +21,7 @@ from render.yaml.documents import (
 LIMITS = Limits()
 META = meta_rules(LIMITS)
 FILE = file_rules(LIMITS)
-GLANCE = glance_rules(LIMITS, frozenset({"kind", "metadata", "name"}))
+GLANCE = identity_rules(LIMITS, frozenset({"kind", "metadata", "name"}))
 
 
 def parse(text: str, rules: Rules = FILE) -> Any:
@@ -194,14 +194,14 @@ class TestGlanceRules:
         assert not isinstance(found["name"], str)
 
     def test_values_and_anchors_are_counted(self) -> None:
-        few = glance_rules(Limits(document_nodes=10, file_nodes=10), frozenset({"kind"}))
+        few = identity_rules(Limits(document_nodes=10, file_nodes=10), frozenset({"kind"}))
 
         with pytest.raises(LimitExceeded, match="too many values"):
             parse_first_document(b"x: [1, 2, 3, 4, 5, 6, 7, 8, 9]", few)
         with pytest.raises(LimitExceeded, match="too many anchors"):
             parse_first_document(
                 b"[" + b"".join(b"&a%d x," % i for i in range(11)) + b"]",
-                glance_rules(Limits(file_nodes=10), frozenset()),
+                identity_rules(Limits(file_nodes=10), frozenset()),
             )
 
     def test_aliases_do_not_grow(self) -> None:
