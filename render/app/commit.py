@@ -13,7 +13,10 @@ from render.app.reporter import Reporter
 from render.errors import RenderError
 from render.git.landing import Change, InputFiles, land, refuse_other_inputs
 from render.git.names import Author, parse_author
+from render.git.objects import read_committer
 from render.git.revisions import find_commit
+from render.git.signing import signs_commits
+from render.git.trailers import add_signoff
 from render.limits import Limits
 from render.views.commit_message import LockChange, format_message, format_subject
 from render.views.committed import Committed, committed_hints, format_committed
@@ -81,14 +84,17 @@ class Committer:
             return Committed(checkout.branch, remote=checkout.remote, current=checkout.current)
         subject = self._options.subject or format_subject(changes)
         message = format_message(changes, subject)
+        if self._options.signoff:
+            message = add_signoff(message, self._author or read_committer(checkout.repository))
         return Committed(checkout.branch, changes, subject, message, checkout.remote, checkout.current)
 
     def _make_change(self, checkout: Checkout, projects: Sequence[Project], message: str) -> Change:
+        sign = self._options.sign
         return Change(
             {project.path: project.data for project in projects},
             message,
             self._author,
-            sign=self._options.sign,
+            sign=signs_commits(checkout.repository) if sign is None else sign,
             made_from=InputFiles(
                 frozenset(folder for project in projects for folder in project.inputs(checkout.repository)),
                 everything=any(project.reads_everything(checkout.repository) for project in projects),

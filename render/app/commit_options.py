@@ -16,7 +16,9 @@ class CommitOptions:
     remote: str | None = None
     author: str | None = None
     subject: str | None = None
-    sign: bool = False
+    # None: as commit.gpgSign says.
+    sign: bool | None = None
+    signoff: bool = False
     pre_push: bool = False
 
     @property

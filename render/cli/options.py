@@ -75,7 +75,10 @@ _COMMIT_OPTIONS = (
     click.option("--remote", metavar="NAME", help="The remote to push to, instead of the branch's own."),
     click.option("--author", metavar='"NAME <MAIL>"', help="The author, instead of the one git is configured with."),
     click.option("-m", "--message", "subject", metavar="TEXT", help="The first line of the commit message."),
-    click.option("--sign", is_flag=True, help="Sign the commit, as git is configured to."),
+    click.option(
+        "--sign/--no-sign", default=None, help="Sign the commit or not. By default commit.gpgSign of git decides."
+    ),
+    click.option("--signoff", is_flag=True, help="Add a Signed-off-by line to the message."),
     click.option("--pre-push", is_flag=True, help="Run the hooks that git has for pushing; otherwise none is run."),
 )  # fmt: skip
 

@@ -1,5 +1,6 @@
 """Branches: finding their commits, moving them by compare-and-swap, and the user's index beside them."""
 
+import os
 from pathlib import Path
 
 from render.errors import InvalidInput
@@ -67,10 +68,21 @@ def require_branch(place: FolderInRepository) -> str:
 
 
 def refuse_rebased(place: FolderInRepository, branch: str) -> None:
-    """Raise if a rebase in this work tree is going to move the branch; it would fail if we moved it."""
-    names = [place.git_folder / name for name in _REBASED]
-    if _HEADS + branch in [name.read_text(errors="replace").strip() for name in names if name.is_file()]:
-        raise UnfinishedOperation(place.repository.root, "rebase")
+    """Raise if a rebase in any work tree is going to move the branch; it would fail if we moved it."""
+    output = place.repository.run("rev-parse", "--path-format=absolute", "--git-common-dir")
+    common = Path(os.fsdecode(output.removesuffix(b"\n")))
+    for folder in (place.git_folder, common, *sorted(common.glob("worktrees/*"))):
+        names = [folder / name for name in _REBASED]
+        if _HEADS + branch in [name.read_text(errors="replace").strip() for name in names if name.is_file()]:
+            raise UnfinishedOperation(_work_tree(folder), "rebase")
+
+
+def _work_tree(git_folder: Path) -> Path:
+    """Return the work tree of a `.git` folder; that of a linked work tree has a file with its path."""
+    try:
+        return Path((git_folder / "gitdir").read_text().strip()).parent
+    except OSError:
+        return git_folder.parent
 
 
 def refuse_checked_out_elsewhere(repository: Repository, branch: str) -> None:

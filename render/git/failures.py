@@ -14,6 +14,10 @@ _REDIRECTED = re.compile(
     r"The requested URL returned error: 30[1-8]|unable to update url base from redirection"
 )
 _LACKS_OBJECTS = re.compile(r"from promisor remote|lazy fetching disabled")
+_UNSIGNED = re.compile(
+    r"failed to sign the data|signing failed|gpg\.ssh\.defaultKeyCommand|Couldn't load public key"
+)
+_BRANCH_CONFLICT = re.compile(r"'refs/heads/(\S+)' exists; cannot create 'refs/heads/(\S+)'")
 _PREFIX = re.compile(r"^(?:fatal|error|remote|warning): ")
 # Hints also come from a server's git.
 _HINT = re.compile(r"\s*(?:remote:\s*)?hint:")
@@ -105,6 +109,30 @@ class Redirected(GitFailed):
         )
 
 
+class SigningFailed(GitFailed):
+    """A commit that could not be signed."""
+
+    def __init__(self, where: str, why: Sequence[str]) -> None:
+        super().__init__(
+            where,
+            ["the commit cannot be signed", *why],
+            next="check user.signingKey and gpg.program of your own configuration (those of .git/config name no "
+            "program), or add --no-sign",
+        )
+
+
+class BranchConflict(GitFailed):
+    """A branch whose name is a folder of another branch's name, or the other way round."""
+
+    def __init__(self, where: str, branch: str, other: str) -> None:
+        super().__init__(
+            where,
+            f"branch {branch} cannot be created beside branch {other}: git stores branches as files, and one of the "
+            "two names is a folder of the other",
+            next=f"name another branch, or rename branch {other}",
+        )
+
+
 class LacksObjects(GitFailed):
     """A partial clone without objects that are needed; only explicit commands fetch from a server."""
 
@@ -132,10 +160,20 @@ def describe_failure(where: str, errors: str) -> GitFailed:
         return Redirected(where)
     if locked := _LOCKED.search(errors):
         return RepositoryLocked(where, locked[1])
+    if conflict := find_branch_conflict(where, errors):
+        return conflict
     lines = shown_lines(errors)
+    if _UNSIGNED.search(errors):
+        return SigningFailed(where, lines)
     # The lines after such a line are consequences of it.
     cause = [line for line in lines if _SYSTEM.search(line)][:1]
     return GitFailed(where, cause or lines or "git printed no reason")
+
+
+def find_branch_conflict(where: str, errors: str) -> BranchConflict | None:
+    """Return the error for a branch that another branch's name rules out, if git or a server reports that."""
+    found = _BRANCH_CONFLICT.search(errors)
+    return BranchConflict(where, found[2], found[1]) if found else None
 
 
 def shown_lines(errors: str) -> list[str]:

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from render.errors import InvalidInput
-from render.git.names import Author
+from render.git.names import Author, parse_author
 from render.git.repository import Repository
 from render.git.revisions import FileEntries, FileEntry, find_files
+from render.git.signing import signing_options
 from render.system.scratch import scratch_folder
 
 _PLAIN = "100644"
@@ -36,6 +37,13 @@ def require_identity(repository: Repository) -> None:
     for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
         if repository.ask("var", who, options=_NAMED, expected=(0, 128)).status != 0:
             raise NoIdentity(repository.where)
+
+
+def read_committer(repository: Repository) -> Author:
+    """Return the user name and address that git commits with."""
+    output = repository.run("var", "GIT_COMMITTER_IDENT", options=_NAMED).decode(errors="replace")
+    # Behind them are the time and its zone.
+    return parse_author(output.rpartition(">")[0] + ">")
 
 
 def write_blob(repository: Repository, data: bytes) -> str:
@@ -88,7 +96,7 @@ def write_commit(
 ) -> str:
     """Store a commit and return it; no branch is moved."""
     command = ["commit-tree", *(["-S"] if sign else []), *(["-p", parent] if parent else []), "-F", "-", tree]
-    options = (*_NAMED, *_UTF8)
+    options = (*_NAMED, *_UTF8, *(signing_options(repository) if sign else ()))
     return _id(
         repository.run(*command, data=message.encode(), options=options, environment=_identity(author))
     )

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from render.errors import InvalidInput, RenderError
-from render.git.failures import shown_lines
+from render.git.failures import find_branch_conflict, shown_lines
 from render.git.repository import Repository, read_configuration
 from render.git.revisions import resolve_commit
 
@@ -138,6 +138,8 @@ def push_commit(repository: Repository, remote: Remote, commit: str, *, hooks: b
     reasons = _REJECTED.findall(output)
     if not reasons:
         raise repository.failure(answer.errors)
+    if conflict := find_branch_conflict(repository.name or remote.name, answer.errors):
+        raise conflict
     from_server = [line for line in answer.errors.splitlines() if line.startswith("remote: ")]
     why = tuple(map(repository.without_secrets, [*reasons, *shown_lines("\n".join(from_server))]))
     if _MOVED.search(output):

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from render import __version__
 from render.digests import digest_value
+from render.git.names import Author
 from render.lean import dataclass, field
 
 _VERSION, _INPUTS = "Xplock-Version", "Xplock-Inputs"
@@ -30,6 +31,11 @@ def format_trailers(trailers: Trailers) -> list[str]:
     """Return the last lines of a commit message."""
     records = [f"{_INPUTS}: {digest} {path}" for path, digest in sorted(trailers.inputs.items())]
     return [f"{_VERSION}: {trailers.version}", *records]
+
+
+def add_signoff(message: str, author: Author) -> str:
+    """Return a message whose trailers end with a Signed-off-by."""
+    return f"{message.rstrip()}\nSigned-off-by: {author.name} <{author.mail}>\n"
 
 
 def parse_trailers(message: str) -> Trailers | None:

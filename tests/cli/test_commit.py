@@ -30,7 +30,7 @@ from rig.git.repositories import (
 
 from render import __version__
 from render.cli.run import run
-from render.git.trailers import digest_inputs
+from render.git.trailers import digest_inputs, parse_trailers
 from render.system.files import LOCK_FILE
 
 RECORD = digest_inputs({"setting roots": "sha256:" + "0" * 64})
@@ -530,15 +530,142 @@ def test_a_message_is_utf_8_whatever_the_users_own_are_in(root: Path) -> None:
     assert written.partition("\n\n")[2].startswith("für alle\n")
 
 
-def test_a_commit_is_signed_if_that_is_asked_for(root: Path, tmp_path: Path) -> None:
-    signer = tmp_path / "signer"
-    write_program(signer, "#!/bin/sh\ncat >/dev/null\necho '[GNUPG:] SIG_CREATED ' >&2\necho signature\n")
-    git(root, "config", "gpg.program", str(signer))
+@pytest.fixture
+def signer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's own git configuration, with a program that signs."""
+    program, configuration = tmp_path / "signer", tmp_path / "gitconfig"
+    write_program(program, "#!/bin/sh\ncat >/dev/null\necho '[GNUPG:] SIG_CREATED ' >&2\necho signature\n")
+    configuration.write_text(f"[gpg]\n\tprogram = {program}\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(configuration))
+    return configuration
+
+
+def is_signed(root: Path) -> bool:
+    return "gpgsig signature" in git(root, "cat-file", "commit", "HEAD")
+
+
+@pytest.mark.parametrize(
+    ("configured", "options", "signed"),
+    [
+        ("", ["--sign"], True),
+        ("", [], False),
+        ("true", [], True),
+        ("1", [], True),
+        ("false", [], False),
+        ("true", ["--no-sign"], False),
+    ],
+)
+@pytest.mark.parametrize("where", ["--local", "--global"])
+def test_a_commit_is_signed_by_option_or_by_configuration(
+    root: Path, signer: Path, where: str, configured: str, options: list[str], signed: bool
+) -> None:
+    if configured:
+        git(root, "config", where, "commit.gpgSign", configured)
+
+    code = run(["commit", *options, str(root / "shop")])
+
+    assert (code, is_signed(root)) == (0, signed)
+    assert signer.exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "form"),
+    [
+        ("gpg.program", "openpgp"),
+        ("gpg.openpgp.program", "openpgp"),
+        ("gpg.x509.program", "x509"),
+        ("gpg.ssh.program", "ssh"),
+        ("gpg.ssh.defaultKeyCommand", "ssh"),
+    ],
+)
+@pytest.mark.parametrize("options", [[], ["--sign"]])
+def test_no_program_of_the_repository_signs(
+    root: Path, tmp_path: Path, key: str, form: str, options: list[str]
+) -> None:
+    write_program(tmp_path / "bad", f"#!/bin/sh\ntouch {tmp_path}/canary\n")
+    (tmp_path / "key").write_text("no key")
+    for name, value in ((key, tmp_path / "bad"), ("gpg.format", form), ("commit.gpgSign", "true")):
+        git(root, "config", name, str(value))
+    if form == "ssh" and key == "gpg.ssh.program":
+        git(root, "config", "user.signingKey", str(tmp_path / "key"))
+
+    code = run(["commit", *options, str(root / "shop")])
+
+    assert (code, (tmp_path / "canary").exists()) == (1, False)
+
+
+def test_the_users_program_signs_where_the_repository_names_another(
+    root: Path, signer: Path, tmp_path: Path
+) -> None:
+    write_program(tmp_path / "bad", f"#!/bin/sh\ntouch {tmp_path}/canary\n")
+    git(root, "config", "gpg.program", str(tmp_path / "bad"))
 
     code = run(["commit", "--sign", str(root / "shop")])
 
+    assert (code, is_signed(root), (tmp_path / "canary").exists()) == (0, True, False)
+    assert signer.exists()
+
+
+def test_a_commit_that_cannot_be_signed_is_an_error_with_advice(
+    root: Path, signer: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_program(tmp_path / "signer", "#!/bin/sh\necho 'no secret key' >&2\nexit 2\n")
+    before = git(root, "rev-parse", "HEAD")
+
+    code = run(["commit", "--sign", str(root / "shop")])
+
+    error = capsys.readouterr().err
+    assert (code, git(root, "rev-parse", "HEAD")) == (1, before)
+    assert "the commit cannot be signed" in error
+    assert "--no-sign" in error
+    assert signer.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [([], "Sam <sam@example.org>"), (["--author", "Kim <kim@example.org>"], "Kim <kim@example.org>")],
+)
+def test_signoff_adds_the_committer_to_the_trailers(root: Path, options: list[str], name: str) -> None:
+    code = run(["commit", "--signoff", *options, str(root / "shop")])
+
+    message = git(root, "log", "-1", "--format=%B")
     assert code == 0
-    assert "gpgsig signature" in git(root, "cat-file", "commit", "HEAD")
+    assert message.rstrip().splitlines()[-1] == f"Signed-off-by: {name}"
+    assert parse_trailers(message) is not None
+    assert git(root, "log", "-1", "--format=%(trailers:key=Signed-off-by,valueonly)").strip() == name
+
+
+@pytest.mark.parametrize(("existing", "branch"), [("xplock", "xplock/update"), ("xplock/update", "xplock")])
+def test_a_branch_beside_one_whose_name_is_its_folder_is_an_error_in_our_words(
+    root: Path, existing: str, branch: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(root, "branch", existing)
+
+    code = run(["commit", "--branch", branch, str(root / "shop")])
+
+    error = capsys.readouterr().err
+    assert code == 1
+    assert f"branch {branch} cannot be created beside branch {existing}" in error
+    assert "cannot lock ref" not in error
+
+
+def test_a_branch_that_a_rebase_in_another_work_tree_moves_is_refused(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other"
+    git(root, "stash", "--quiet")
+    git(root, "worktree", "add", "--quiet", "-b", "topic", str(other))
+    (root / "README").write_text("ours\n")
+    save(root)
+    (other / "README").write_text("theirs\n")
+    save(other)
+    git(other, "rebase", "main", check=False)
+    (root / SHOP).write_bytes(TWO)
+
+    code = run(["commit", "--branch", "topic", str(root / "shop")])
+
+    assert code == 2
+    assert f"{other} is in the middle of a rebase" in capsys.readouterr().err
 
 
 # Injection

@@ -607,6 +607,19 @@ def test_no_hook_is_run_unless_it_is_asked_for(server: Path, root: Path, tmp_pat
     assert head(server, "main^") == mine
 
 
+def test_a_branch_that_a_branch_of_the_server_rules_out_is_an_error_in_our_words(
+    server: Path, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(server, "branch", "xplock", "main")
+
+    code = run(["commit", "--push", "--branch", "xplock/update", str(root / "shop")])
+
+    error = capsys.readouterr().err
+    assert code == 1
+    assert "branch xplock/update cannot be created beside branch xplock" in error
+    assert "failed to update ref" not in error
+
+
 def test_no_program_that_the_repository_names_is_run_for_a_push(
     server: Path, root: Path, tmp_path: Path
 ) -> None:

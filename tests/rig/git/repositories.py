@@ -248,7 +248,6 @@ def plant_canaries(root: Path, canary: Path) -> None:
     for key in _PROGRAMS:
         git(root, "config", key, str(program))
     git(root, "config", "core.hooksPath", str(root.parent / "more-hooks"))
-    git(root, "config", "commit.gpgSign", "true")
     (root / ".git" / "info").mkdir(exist_ok=True)
     (root / ".git" / "info" / "attributes").write_text("* filter=bad diff=bad merge=bad\n")
 
