@@ -17,12 +17,12 @@ from rig.live.waiting import minding, wait_for
 from rig.registry.http_server import Answer, RecordingServer, Request, answer
 
 SECONDS = 60.0
-NOBODY = Path("nobody")
+NO_CERTIFICATE = Path("missing")
 
 
 @pytest.fixture
 def servers(tmp_path: Path) -> Iterator[Servers]:
-    """Servers of a cluster, none of which runs yet."""
+    """Servers of a cluster; none of them runs yet."""
     servers = Servers(tmp_path / "logs")
     yield servers
     servers.stop()
@@ -62,7 +62,7 @@ def in_json(document: object) -> Answer:
 @contextmanager
 def client_of(server: RecordingServer) -> Iterator[Client]:
     """Ask a server that has no certificate."""
-    client = Client(server.url, NOBODY, "token")
+    client = Client(server.url, NO_CERTIFICATE, "token")
     yield client
     client.close()
 
@@ -158,7 +158,7 @@ def test_work_beside_a_test_goes_on_after_what_may_pass() -> None:
     def work() -> None:
         rounds.append(1)
         if len(rounds) == 1:
-            raise Refused("PATCH", "/somewhere", 409, "somebody was quicker")
+            raise Refused("PATCH", "/somewhere", 409, "the object was changed meanwhile")
 
     with Beside(work, "the work"):
         wait_for(lambda: len(rounds) > 1, lambda: f"{rounds}", seconds=SECONDS)

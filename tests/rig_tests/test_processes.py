@@ -25,7 +25,7 @@ with running(["sleep", "1000"], {}, Path(sys.argv[1]), before=sys.argv[2:]) as p
 """
 
 
-@pytest.mark.parametrize("before", [(), AS_IN_A_SIDECAR], ids=["as we are", "as somebody else"])
+@pytest.mark.parametrize("before", [(), AS_IN_A_SIDECAR], ids=["as we are", "as another user"])
 def test_a_server_ends_with_tests_that_are_killed(before: tuple[str, ...], tmp_path: Path) -> None:
     command = [sys.executable, "-c", START, str(tmp_path / "log"), *before]
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[1])}

@@ -35,9 +35,9 @@ def failures_of(name: str, events: Events) -> list[str]:
 def operations_of(name: str, events: Events) -> list[str]:
     """Return the commit of every operation of an Application that did anything, in order.
 
-    Of what is applied by the server, which is revisions, only their own events tell whether that changed anything.
-    Once after a commit it may: package and revision are switched off together, and where Crossplane sees the revision
-    first it switches that on again. Whoever has to insist a second time is fighting.
+    Revisions are applied on the server's side, so only their own events show whether an operation changed them. That may
+    happen once after a commit: package and revision are deactivated together, and if Crossplane sees the revision first,
+    it activates that again. A second time means that Argo CD and Crossplane fight.
     """
     ended = {state["startedAt"]: state for state in operation_states(name, events) if "finishedAt" in state}
     found: list[str] = []

@@ -119,7 +119,7 @@ class Servers:
 def program(name: str) -> str:
     """Return where a program of the system is."""
     found = shutil.which(name)
-    assert found, f"no {name} on PATH; `make e2e` tells which Debian package it comes with"
+    assert found, f"no {name} on PATH; `make e2e` names its Debian package"
     return found
 
 

@@ -22,7 +22,7 @@ SECONDS = 30.0
 
 
 class Clock:
-    """A clock that moves only when somebody sleeps."""
+    """A clock that moves only in `sleep`."""
 
     def __init__(self) -> None:
         self.time = 1_000.0
