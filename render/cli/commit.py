@@ -31,9 +31,9 @@ from render.views.committed import Committed, committed_document, format_committ
 def commit(output: Output, /, folders: tuple[Path, ...], dry_run: bool, form: str, **how: Any) -> None:
     """Commit the crossplane.lock.yaml of each DIR, and nothing else, to the current branch or to another one.
 
-    Whatever else is changed or staged stays so, and no hook is run. Locks of one repository become one commit. A push that
-    others win is tried again on top of theirs, unless they changed the lock or what it was made from; one that fails
-    has changed nothing here either.
+    Other changes, staged or not, stay as they are, and no hook is run. Locks of one repository become one commit. If
+    others push first, the push is tried again on top of theirs, unless they changed the lock or its inputs. A push
+    that fails leaves this repository unchanged.
     """
     operator = operator_settings()
     options = CommitOptions(**how)
