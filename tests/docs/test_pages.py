@@ -131,7 +131,7 @@ def test_a_page_starts_with_what_the_reader_can_do_after_it(page: Path) -> None:
 
 
 @every_docs_page
-def test_a_page_is_linked_from_the_readme_and_from_no_other_place_alone(page: Path) -> None:
+def test_a_page_is_linked_from_the_readme(page: Path) -> None:
     assert f"docs/{page.name}" in {link.partition("#")[0] for link in links(README)}
 
 
