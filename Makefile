@@ -58,7 +58,7 @@ examples: $(VENV)/ready ## Write the expected output of the examples again; then
 
 docs: $(VENV)/ready ## Write the generated parts of README and docs/ and the output of their commands again; then read the diff.
 	PYTHONPATH=tests $(BIN)/python -m rig.docs.write_pages
-	@echo "now read the diff: git diff README.md docs"
+	@echo "now read the diff: git diff -- README.md docs"
 
 bench: $(VENV)/ready ## Measurements, as ratios within one run.
 	$(BIN)/python -m bench.startup

@@ -72,13 +72,26 @@ def _settings() -> str:
 
 def _setting(key: Key) -> Iterator[str]:
     yield f"### {key.name}"
-    yield key.description
+    yield _described(key)
     if isinstance(key.shape, Entries):
         rows = [(f"`{each.name}`", _value(each), _cell(each.description)) for each in key.shape.keys]
         yield "A list. Each entry has these keys:"
         yield _table(("key", "value", "meaning"), rows)
     else:
         yield f"Value: {_value(key)}."
+
+
+def _described(key: Key) -> str:
+    """Return the description; where it explains one word after the other, each has a line."""
+    match key.shape:
+        case Choice():
+            words = key.shape.words
+        case Flag():
+            words = ("true", "false")
+        case _:
+            return key.description
+    explained = re.sub(rf"(?:^| )({'|'.join(words)}): ", r"\n- `\1`: ", key.description)
+    return explained.strip()
 
 
 def _value(key: Key) -> str:
