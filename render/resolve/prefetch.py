@@ -17,6 +17,9 @@ from render.versions import parse_candidate
 
 Result = TypeVar("Result")
 
+# How many urgencies one level of dependencies has.
+_LEVEL = 1 << 10
+
 
 class Fetcher:
     """Asks each question once, and likely ones before the search needs their answers."""
@@ -60,24 +63,27 @@ class Fetcher:
         asked = [(tag, self._package(source, Candidate(tag), AT_ONCE)) for tag in tags]
         return {future.result().digest: tag for tag, future in asked}
 
-    def expect(self, edge: Edge, *, major: int | None = None, depth: int = 0) -> None:
+    def expect(self, edge: Edge, *, major: int | None = None, urgency: int = 0) -> None:
         """Ask ahead for what will probably answer a dependency, and for what that depends on in turn.
 
-        A family package will probably have the major version of its members. The deeper a dependency is, the
-        sooner it is asked for: more questions may follow from its answer, and each takes a round trip.
+        A family package will probably have the major version of its members. Deeper dependencies
+        are asked for sooner: more questions may follow from their answers, and each takes a round trip. Within a
+        level the first dependency of every package comes before the second of any: the dependencies of one
+        package often belong to one family, so the other packages lead to the other families.
         """
+        if edge.source in self._provided:
+            return
         with self._lock:
-            if edge.source in self._guessed or edge.source in self._provided:
-                return
+            is_first = edge.source not in self._guessed
             self._guessed.add(edge.source)
         known = self._known_beforehand(edge)
-        if known is not None:
-            self._guess(edge.source, known, depth)
+        if is_first and known is not None:
+            self._guess(edge.source, known, urgency)
         # Most dependencies name one version in full; then no list of tags is needed.
         if edge.request.only_tag is None:
-            tags = self._tags(edge.source, depth)
-            if known is None:
-                tags.add_done_callback(lambda done: self._guess_highest(edge, major, depth, done))
+            tags = self._tags(edge.source, urgency)
+            if is_first and known is None:
+                tags.add_done_callback(lambda done: self._guess_highest(edge, major, urgency, done))
 
     def _known_beforehand(self, edge: Edge) -> Candidate | None:
         """Return the candidate that will answer a dependency, if that is known without a list of tags."""
@@ -88,7 +94,7 @@ class Fetcher:
         return Candidate(tag, digest=digest) if tag or digest else None
 
     def _guess_highest(
-        self, edge: Edge, major: int | None, depth: int, done: "Future[tuple[str, ...]]"
+        self, edge: Edge, major: int | None, urgency: int, done: "Future[tuple[str, ...]]"
     ) -> None:
         if done.cancelled() or done.exception():
             return
@@ -96,14 +102,14 @@ class Fetcher:
         bits = universe.answering(edge.request)
         bits = bits & universe.of_majors({major} if major is not None else set()) or bits
         if bits:
-            self._guess(edge.source, universe.candidates[highest(bits)], depth)
+            self._guess(edge.source, universe.candidates[highest(bits)], urgency)
 
-    def _guess(self, source: Source, candidate: Candidate, depth: int) -> None:
-        found = self._package(source, candidate, depth)
-        found.add_done_callback(lambda future: self._expect_dependencies(source, candidate, depth, future))
+    def _guess(self, source: Source, candidate: Candidate, urgency: int) -> None:
+        found = self._package(source, candidate, urgency)
+        found.add_done_callback(lambda future: self._expect_dependencies(source, candidate, urgency, future))
 
     def _expect_dependencies(
-        self, source: Source, candidate: Candidate, depth: int, found: "Future[Package]"
+        self, source: Source, candidate: Candidate, urgency: int, found: "Future[Package]"
     ) -> None:
         if found.cancelled() or found.exception():
             return
@@ -114,9 +120,10 @@ class Fetcher:
             # This is only a guess; the search will meet the same error if it gets here.
             return
         version = parse_candidate(candidate.tag) if candidate.tag and self._follow_families else None
-        for edge in edges:
+        for position, edge in enumerate(edges):
             in_family = version is not None and edge.source.name == package.metadata.family
-            self.expect(edge, major=version.major if version and in_family else None, depth=depth + 1)
+            major = version.major if version and in_family else None
+            self.expect(edge, major=major, urgency=_next_urgency(urgency, position))
 
     def _tags(self, source: Source, urgency: int) -> "Future[tuple[str, ...]]":
         return self._ask(source, urgency, lambda: tuple(self._catalog.tags(source)))
@@ -136,3 +143,8 @@ class Fetcher:
             elif urgency == AT_ONCE:
                 self._workers.hurry(known, fetch)
             return known
+
+
+def _next_urgency(urgency: int, position: int) -> int:
+    """Return the urgency of a dependency, from that of its dependant and its position there."""
+    return (urgency // _LEVEL + 1) * _LEVEL + max(_LEVEL - 1 - position, 0)

@@ -191,3 +191,53 @@ def test_deeper_dependencies_are_asked_for_first() -> None:
 
     assert last
     assert catalog.fetched[:4] == ["app v1.0.0", "a v1.0.0", "deep v1.0.0", "deeper v1.0.0"]
+
+
+def test_the_first_dependency_of_each_package_is_asked_for_before_the_second_of_any() -> None:
+    pairs, ready = threading.Barrier(2, timeout=SECONDS), threading.Event()
+
+    def wait_for_the_other(what: str) -> None:
+        if what.startswith("app"):
+            assert ready.wait(SECONDS)
+        else:
+            pairs.wait()
+
+    catalog = FakeCatalog(
+        {
+            "app v1.0.0": {"a": "v1.0.0", "b": "v1.0.0"},
+            "a v1.0.0": {"a1": "v1.0.0", "a2": "v1.0.0"},
+            "b v1.0.0": {"b1": "v1.0.0", "b2": "v1.0.0"},
+            **{f"{name} v1.0.0": {} for name in ("a1", "a2", "b1", "b2")},
+        },
+        before=wait_for_the_other,
+    )
+
+    with Fetcher(catalog, Limits(parallel=2), edges, Wanted((root("app", "v1.0.0"),))) as fetcher:
+        fetcher.expect(Edge(named("app"), Request(tag="v1.0.0"), None, "here"))
+        ready.set()
+        while len(catalog.fetched) < 7:
+            time.sleep(0.01)
+
+    assert set(catalog.fetched[3:5]) == {"a1 v1.0.0", "b1 v1.0.0"}
+
+
+def test_a_range_beside_an_exact_version_asks_for_the_tags_ahead() -> None:
+    tags_are_asked = threading.Event()
+
+    def note(what: str) -> None:
+        if what == "net":
+            tags_are_asked.set()
+
+    catalog = FakeCatalog(
+        {
+            "app v1.0.0": {"net": "v1.0.0", "site": "v1.0.0"},
+            "site v1.0.0": {"net": ">=v1.0.0"},
+            "net v1.0.0": {},
+        },
+        before=note,
+    )
+
+    with Fetcher(catalog, Limits(parallel=2), edges, Wanted((root("app", "v1.0.0"),))) as fetcher:
+        fetcher.expect(Edge(named("app"), Request(tag="v1.0.0"), None, "here"))
+
+        assert tags_are_asked.wait(SECONDS)
