@@ -8,8 +8,7 @@ from render import __version__
 def main() -> None:
     """Run xplock and exit with its exit code."""
     arguments = sys.argv[1:]
-    if arguments in (["--version"], ["-V"]):
-        sys.stdout.write(f"xplock {__version__}\n")
+    if arguments in (["--version"], ["-V"]) and _print_version():
         return
     # Imported late, so that the lines above cost no more than a Python start.
     from render.cli.fast import find_fast_call
@@ -26,6 +25,17 @@ def main() -> None:
     if fast:
         _exit(code)
     sys.exit(code)
+
+
+def _print_version() -> bool:
+    """Write the version past Python's buffer, and return whether stdout accepted it."""
+    import os
+
+    line = f"xplock {__version__}\n".encode()
+    try:
+        return sys.stdout is not None and os.write(sys.stdout.fileno(), line) == len(line)
+    except OSError:
+        return False
 
 
 def _exit(code: int) -> None:

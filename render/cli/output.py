@@ -28,10 +28,9 @@ class Output:
 
     def result(self, text: str) -> None:
         """Write the result of the command."""
-        with _written():
-            sys.stdout.write(text)
-            # If stderr goes to the same place, later messages come after the result.
-            sys.stdout.flush()
+        sys.stdout.write(text)
+        # If stderr goes to the same place, later messages come after the result.
+        sys.stdout.flush()
 
     def report(self, text: str) -> None:
         """Write a report, with the first word of each line in colour."""
@@ -44,8 +43,7 @@ class Output:
 
     def finish(self) -> None:
         """Flush the result; raise if it cannot be written."""
-        with _written():
-            sys.stdout.flush()
+        sys.stdout.flush()
 
     def result_json(self, document: Any) -> None:
         """Write the result for a program."""
@@ -142,24 +140,6 @@ class Progress:
         """Count one item as done."""
         if self.bar is not None:
             self.bar.advance(self.task)
-
-
-def drop_stdout() -> None:
-    """Discard what could not be written; Python would try again at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextmanager
-def _written() -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        drop_stdout()
-        raise RenderError(
-            "the result cannot be written", why=(error.strerror or "").lower(), next="check where stdout goes"
-        ) from None
 
 
 def _coloured_change(word: re.Match[str]) -> str:

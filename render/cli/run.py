@@ -1,11 +1,10 @@
 """From arguments to an exit code: the only place that catches errors. It does not import click."""
 
-import sys
 from collections.abc import Sequence
-from io import StringIO, TextIOWrapper
 
 from render.cli.fast import find_fast_call, is_plugin_call
-from render.cli.output import Output, drop_stdout
+from render.cli.output import Output
+from render.cli.streams import prepare_streams
 from render.errors import RenderError
 from render.texts import redact, visible
 
@@ -15,7 +14,7 @@ _OWN_BUG = 70
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command, report its error if it has one, and return its exit code."""
-    _force_utf8()
+    prepare_streams()
     output = Output()
     try:
         code = _invoke(arguments, output)
@@ -27,7 +26,6 @@ def run(arguments: Sequence[str]) -> int:
         output.say("interrupted")
         return _INTERRUPTED
     except BrokenPipeError:
-        drop_stdout()
         return _report_unread(output) if is_plugin_call(arguments) else 0
     except Exception:
         return _report_bug(output)
@@ -61,12 +59,3 @@ def _report_bug(output: Output) -> int:
     output.repeat([visible(redact(line)) for line in traceback.format_exc().split("\n")[:-1]])
     output.say("this is a bug in xplock; please report it with the lines above")
     return _OWN_BUG
-
-
-def _force_utf8() -> None:
-    # A shell can start us without them.
-    sys.stdout, sys.stderr = sys.stdout or StringIO(), sys.stderr or StringIO()
-    # The same bytes in every locale; a character that cannot be encoded is written as an escape.
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -258,14 +258,6 @@ def test_a_full_disk_is_told(tmp_path: Path, objects: int) -> None:
     assert done.stderr.startswith("error: the result cannot be written\n  why:  no space left on device\n")
 
 
-def test_a_closed_stdout_is_no_reason_to_crash(tmp_path: Path) -> None:
-    script = f"{sys.executable} -m render package inspect {a_package(tmp_path)} >&-"
-
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=SECONDS)
-
-    assert "Traceback" not in done.stderr
-
-
 def test_an_interrupt_ends_the_command_with_its_own_code(tmp_path: Path) -> None:
     with RecordingServer(silence()) as server:
         environ = {**os.environ, "XPLOCK_PLAIN_HTTP": server.host, "HOME": str(tmp_path)}
