@@ -223,7 +223,7 @@ def find_missing(repository: Repository, commit: str) -> set[str]:
 
 
 def read_sizes(repository: Repository, blobs: Iterable[str]) -> dict[str, int]:
-    """Return the sizes of blobs, all of which must be here."""
+    """Return the sizes of blobs; a partial clone must have all of them."""
     data = "".join(f"{blob}\n" for blob in sorted(blobs)).encode()
     lines = repository.run("cat-file", "--batch-check", data=data).decode().splitlines()
     return {name: int(size) for name, _, size in (line.split() for line in lines)}

@@ -19,7 +19,7 @@ from render.resolve.suggestions import (
 )
 from render.texts import first_lines, first_names
 
-# Kinds of which a cluster has one object for each name. A ManagedResourceDefinition becomes the CRD of its name.
+# A cluster has one object of these kinds for each name. A ManagedResourceDefinition becomes the CRD of its name.
 _OWNED = {
     "CustomResourceDefinition": "CustomResourceDefinition",
     "ManagedResourceDefinition": "CustomResourceDefinition",
