@@ -10,11 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from render.checks.model import Checked, Finding
 from render.checks.positions import lock_place
 from render.errors import RenderError, Unsatisfiable
+from render.inputs.objects import REVISIONS, find_items_key
 from render.inputs.projects import Inputs
 from render.lean import Any, TypeAlias
 from render.lock.model import Lock, LockedPackage, spec_of
-from render.manifests.identity import PACKAGE_GROUP, group_of, identify
+from render.manifests.identity import PACKAGE_GROUP, Identity, group_of, identify
 from render.manifests.passthrough import is_lock
+from render.names import revision_name
 from render.packages import Kind
 from render.references import split_tag
 from render.settings import PinMode
@@ -52,6 +54,8 @@ def find_inconsistencies(lock: Lock, objects: Sequence[_Object], *, pinned: bool
     for group, kind, _, name in identities:
         if is_lock(group, kind):
             yield f"{kind} {name} is among the objects, and a Lock must not be applied"
+    yield from _find_items(objects)
+    yield from _find_revisions(lock, identities)
     for (_, kind, _, name), count in Counter(identities).items():
         if count > 1 and name:
             yield f"{kind} {name} is rendered {count} times"
@@ -65,6 +69,21 @@ def find_inconsistencies(lock: Lock, objects: Sequence[_Object], *, pinned: bool
     yield from _find_doubles(packages)
     if pinned:
         yield from _compare_pins(installed, objects)
+
+
+def _find_items(objects: Sequence[_Object]) -> Iterator[str]:
+    for value in objects:
+        key = find_items_key(value)
+        if key is not None:
+            _, kind, _, name = identify(value)
+            yield f"{kind} {name} has the field {key}, and Argo CD would apply each item as an object"
+
+
+def _find_revisions(lock: Lock, identities: Sequence[Identity]) -> Iterator[str]:
+    made = {revision_name(package.object_name, package.digest) for package in lock.deactivated.values()}
+    for group, kind, _, name in identities:
+        if group == PACKAGE_GROUP and kind in REVISIONS and name not in made:
+            yield f"{kind} {name} is the revision of no deactivated package"
 
 
 def _compare_packages(

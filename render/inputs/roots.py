@@ -4,15 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from render.constraints import parse_constraint
 from render.errors import InvalidInput
+from render.inputs.objects import PACKAGE_GROUP, check_numbers, is_object, list_items
 from render.inputs.problems import placed
 from render.lean import Any, dataclass, replace
 from render.names import DNS_LABEL_MEANING, is_dns_label
-from render.packages import Kind, is_meta, is_project
+from render.packages import Kind
 from render.references import DOCKER_HUB, InvalidReference, Reference, Source, parse_reference, parse_source
 from render.requests import Request, Root
 from render.rewrites import Rewrite
 from render.versions import check_tag
-from render.yaml.documents import type_name
 from render.yaml.fields import Fields, Problems
 
 
@@ -51,13 +51,12 @@ def parse_request(reference: Reference, versions: str | None) -> Request:
 
 VERSION_ANNOTATION = "xplock.dev/version"
 
-_GROUP = "pkg.crossplane.io"
 _SERVED = {
     Kind.PROVIDER: ("v1",),
     Kind.CONFIGURATION: ("v1",),
     Kind.FUNCTION: ("v1", "v1beta1"),
 }
-_IMAGE_CONFIG = (f"{_GROUP}/v1beta1", "ImageConfig")
+_IMAGE_CONFIG = (f"{PACKAGE_GROUP}/v1beta1", "ImageConfig")
 # The status belongs to the cluster: it is harmless in a manifest, and ignored.
 _TOP_KEYS = ("apiVersion", "kind", "metadata", "spec", "status")
 
@@ -87,7 +86,7 @@ def sort_documents(documents: Iterable[Document], problems: list[str]) -> Found:
     passthrough: list[Mapping[str, Any]] = []
     for document in _objects(documents):
         found = Problems()
-        if not _is_object(document.value, found):
+        if not is_object(document.value, found):
             problems.extend(placed(document.place, found.texts()))
             continue
         kind = _package_kind(document.value)
@@ -95,7 +94,7 @@ def sort_documents(documents: Iterable[Document], problems: list[str]) -> Found:
             roots.extend(_parse_root(document, kind, found))
         else:
             rewrites.extend(_parse_rewrites(document, found))
-            _check_numbers(document.value, found)
+            check_numbers(document.value, found)
             passthrough.append(document.value)
         problems.extend(placed(document.place, found.texts()))
     return Found(tuple(roots), tuple(rewrites), tuple(passthrough))
@@ -106,35 +105,16 @@ def _objects(documents: Iterable[Document]) -> Iterator[Document]:
         value = document.value
         if value is None:
             continue
-        listed = (
-            isinstance(value, dict) and str(value.get("kind", "")).endswith("List") and value.get("items")
-        )
-        if isinstance(listed, list):
+        listed = list_items(value)
+        if listed is None:
+            yield document
+        else:
             items = (Document(item, f"{document.place}: items[{i}]") for i, item in enumerate(listed))
             yield from _objects(items)
-        else:
-            yield document
-
-
-def _is_object(value: Any, problems: Problems) -> bool:
-    if not isinstance(value, dict):
-        problems.add((), f"expected a Kubernetes object, found {type_name(value)}")
-        return False
-    fields = Fields(value, problems)
-    api_version, kind = fields.text("apiVersion"), fields.text("kind")
-    if (not api_version or not kind) and not problems:
-        fields.complain(
-            "it is not a Kubernetes object: apiVersion or kind is missing; move it out of the folder"
-        )
-    if is_meta(api_version) or is_project(api_version):
-        fields.complain(
-            "a package on disk is read from crossplane.yaml or its project file only", "apiVersion"
-        )
-    return not problems
 
 
 def _package_kind(value: Mapping[str, Any]) -> Kind | None:
-    in_group = value["apiVersion"].partition("/")[0] == _GROUP
+    in_group = value["apiVersion"].partition("/")[0] == PACKAGE_GROUP
     return Kind(value["kind"]) if in_group and value["kind"] in tuple(Kind) else None
 
 
@@ -152,7 +132,7 @@ def _parse_root(document: Document, kind: Kind, problems: Problems) -> Iterator[
     with described.errors_at("annotations", VERSION_ANNOTATION):
         request = parse_request(reference, version) if reference else None
     fields = _other_fields(top, texts)
-    _check_numbers(fields, problems)
+    check_numbers(fields, problems)
     if reference and request and not problems:
         yield Root(reference.source, request, f"{document.place}: spec.package", name, kind, fields)
 
@@ -160,7 +140,9 @@ def _parse_root(document: Document, kind: Kind, problems: Problems) -> Iterator[
 def _check_top(top: Fields, value: Mapping[str, Any], kind: Kind) -> None:
     version = value["apiVersion"].partition("/")[2]
     if version not in _SERVED[kind]:
-        top.complain(f"Crossplane has no {kind} in {_GROUP}/{version}; write {_GROUP}/v1", "apiVersion")
+        top.complain(
+            f"Crossplane has no {kind} in {PACKAGE_GROUP}/{version}; write {PACKAGE_GROUP}/v1", "apiVersion"
+        )
     for key in value:
         if key not in _TOP_KEYS:
             top.complain(f"a {kind} has no such field", key)
@@ -187,19 +169,6 @@ def _other_fields(top: Fields, texts: Mapping[str, Mapping[str, str]]) -> dict[s
     metadata = {key: value for key, value in kept.items() if key != "name" and value not in (None, {}, [])}
     spec = {key: value for key, value in _mapping(top.get("spec")).items() if key != "package"}
     return {key: value for key, value in (("metadata", metadata), ("spec", spec)) if value}
-
-
-def _check_numbers(value: Mapping[str, Any], problems: Problems) -> None:
-    # Kubernetes stores JSON, which has neither infinity nor NaN.
-    try:
-        written = repr(value)
-        if "inf" in written or "nan" in written:
-            # Only such a number, and few texts, look like that: most documents skip the slow test.
-            import json
-
-            json.dumps(value, allow_nan=False)
-    except ValueError:
-        problems.add((), "it holds infinity or NaN, which JSON does not have")
 
 
 def _mapping(value: Any) -> dict[str, Any]:

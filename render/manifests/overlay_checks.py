@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from render.errors import InvalidInput
+from render.inputs.objects import REVISIONS, find_items_key
 from render.lock.model import spec_of
 from render.manifests.identity import PACKAGE_GROUP, Identity, identify
 from render.packages import Kind
@@ -14,7 +15,7 @@ from render.texts import first_lines
 _PIN = "ImageConfig"
 _FIELDS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(Kind, ("package", "skipDependencyResolution")),
-    **dict.fromkeys((f"{kind}Revision" for kind in Kind), ("desiredState",)),
+    **dict.fromkeys(REVISIONS, ("desiredState", "image")),
     _PIN: ("matchImages", "rewriteImage"),
 }
 # An overlay may add this field. Where it was rendered, it deactivates a package and must stay.
@@ -37,7 +38,12 @@ class BrokenByOverlay(InvalidInput):
 
 def check_overlay_output(before: Sequence[_Object], after: Sequence[_Object], overlay: Path) -> None:
     """Raise if an overlay changed packages or pins."""
-    problems = [*_find_changes(before, after), *_find_additions(before, after), *_find_duplicates(after)]
+    problems = [
+        *_find_changes(before, after),
+        *_find_additions(before, after),
+        *_find_duplicates(after),
+        *_find_items(after),
+    ]
     if problems:
         raise BrokenByOverlay(overlay, problems)
 
@@ -71,6 +77,13 @@ def _find_duplicates(after: Sequence[_Object]) -> Iterator[str]:
     for identity, count in Counter(map(identify, after)).items():
         if count > 1:
             yield f"there are {count} objects {_shown(identity)}"
+
+
+def _find_items(after: Sequence[_Object]) -> Iterator[str]:
+    for value in after:
+        key = find_items_key(value)
+        if key is not None:
+            yield f"{_shown(identify(value))} has the field {key}, and Argo CD would apply each item as an object"
 
 
 def _is_fixed(value: _Object) -> bool:

@@ -169,3 +169,24 @@ def test_many_problems_are_counted_rather_than_shown(world: World) -> None:
     [finding] = found_in(project, lambda objects: (*objects, *more))
 
     assert (len(finding.why), finding.why[-1]) == (21, "… and 5 more")
+
+
+def test_an_object_with_items_is_found(world: World) -> None:
+    hiding = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "items": [LOCK]}
+
+    [finding] = found_in(world.project("shop", "app:v1.0.0"), lambda objects: (*objects, hiding))
+
+    assert finding.why == ("ConfigMap m has the field items, and Argo CD would apply each item as an object",)
+
+
+def test_a_revision_that_the_lock_does_not_deactivate_is_found(world: World) -> None:
+    revision = {
+        "apiVersion": "pkg.crossplane.io/v1",
+        "kind": "ProviderRevision",
+        "metadata": {"name": "evil-1"},
+        "spec": {"desiredState": "Active", "image": "xpkg.example.org/acme/evil:v1"},
+    }
+
+    [finding] = found_in(world.project("shop", "app:v1.0.0"), lambda objects: (*objects, revision))
+
+    assert finding.why == ("ProviderRevision evil-1 is the revision of no deactivated package",)

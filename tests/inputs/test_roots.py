@@ -195,6 +195,46 @@ def test_the_objects_of_a_list_count_one_by_one() -> None:
     assert found.passthrough == (other,)
 
 
+@pytest.mark.parametrize("kind", ["ConfigMap", "ListOfThings", "Foo"])
+@pytest.mark.parametrize("key", ["items", "Items", "item\u017f"])
+@pytest.mark.parametrize("items", [[provider()], [], None, {"a": 1}])
+def test_only_a_list_may_have_items(kind: str, key: str, items: Any) -> None:
+    (problem,) = problems_of({"apiVersion": "v1", "kind": kind, key: items})
+
+    assert problem == f"a.yaml: {key}: only a List has items; Argo CD would apply each of them as an object"
+
+
+@pytest.mark.parametrize("items", [None, {"a": 1}, "text"])
+def test_the_items_of_a_list_have_to_be_a_list(items: Any) -> None:
+    (problem,) = problems_of({"apiVersion": "v1", "kind": "List", "items": items})
+
+    assert problem.startswith("a.yaml: items: expected a list, found ")
+
+
+def test_an_object_inside_of_a_list_has_no_items_either() -> None:
+    hiding = {"apiVersion": "v1", "kind": "ConfigMap", "items": [provider()]}
+
+    (problem,) = problems_of({"apiVersion": "v1", "kind": "List", "items": [hiding]})
+
+    assert problem.startswith("a.yaml: items[0]: items: only a List has items")
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+def test_a_revision_is_no_input(kind: Kind, version: str) -> None:
+    (problem,) = problems_of(provider(kind=f"{kind}Revision", apiVersion=f"pkg.crossplane.io/{version}"))
+
+    assert problem == (
+        f"a.yaml: Crossplane makes each {kind}Revision from its {kind}; remove it, and ask for the {kind}"
+    )
+
+
+def test_a_revision_of_another_group_is_passed_through() -> None:
+    other = {"apiVersion": "serving.example.org/v1", "kind": "ProviderRevision"}
+
+    assert sort(other).passthrough == (other,)
+
+
 def test_an_image_config_is_passed_through_and_its_rewrites_are_understood() -> None:
     config = image_config({"rewriteImage": {"prefix": "mirror.corp/"}}, "a.io/", "b.io/")
 

@@ -124,3 +124,23 @@ def test_an_overlay_must_not_detach_or_reactivate_a_package() -> None:
         "Provider/off: spec.revisionActivationPolicy is Automatic, and was Manual",
         "ProviderRevision/off-1: spec.desiredState is Active, and was Inactive",
     )
+
+
+@pytest.mark.parametrize("kind", ["ConfigMap", "List"])
+@pytest.mark.parametrize("key", ["items", "Items", "item\u017f"])
+def test_no_object_of_an_overlay_has_items(kind: str, key: str) -> None:
+    hiding = {**an_object(kind, "new", "v1"), key: [an_object("Provider", "b", package="b:v1")]}
+
+    assert problems(*BEFORE, hiding) == [
+        f"{kind}/new has the field {key}, and Argo CD would apply each item as an object"
+    ]
+
+
+def test_an_overlay_does_not_change_the_image_of_a_revision() -> None:
+    before = an_object("ProviderRevision", "off-1", desiredState="Inactive")
+    after = an_object("ProviderRevision", "off-1", desiredState="Inactive", image="b:v1", revision=7)
+
+    with pytest.raises(BrokenByOverlay) as raised:
+        check_overlay_output([before], [after], Path("over"))
+
+    assert list(raised.value.why) == ["ProviderRevision/off-1: spec.image is b:v1, and was None"]

@@ -1,0 +1,90 @@
+"""Checks on one object: it is a Kubernetes object, and Argo CD and Crossplane read it as we do."""
+
+from collections.abc import Mapping
+
+from render.lean import Any
+from render.packages import Kind, is_meta, is_project
+from render.yaml.documents import type_name
+from render.yaml.fields import Fields, Problems
+
+PACKAGE_GROUP = "pkg.crossplane.io"
+REVISIONS = {f"{kind}Revision": kind for kind in Kind}
+_LIST = "List"
+_ITEMS = "items"
+
+
+def list_items(value: Any) -> list[Any] | None:
+    """Return the objects of a list, or None for anything else."""
+    items = value.get(_ITEMS) if isinstance(value, dict) and _is_list(value) else None
+    return items if isinstance(items, list) else None
+
+
+def find_items_key(value: Mapping[str, Any]) -> str | None:
+    """Return the key that makes Argo CD apply the items of an object instead of the object itself."""
+    return next((key for key in value if _reads_as_items(key)), None)
+
+
+def is_object(value: Any, problems: Problems) -> bool:
+    """Return whether a document is one object that may be in a folder; add to the problems."""
+    if not isinstance(value, dict):
+        problems.add((), f"expected a Kubernetes object, found {type_name(value)}")
+        return False
+    fields = Fields(value, problems)
+    _check_type(fields)
+    _check_items(fields)
+    return not problems
+
+
+def check_numbers(value: Mapping[str, Any], problems: Problems) -> None:
+    """Complain about numbers that JSON, and so Kubernetes, does not have."""
+    try:
+        written = repr(value)
+        if "inf" in written or "nan" in written:
+            # Only such a number, and few texts, look like that: most documents skip the slow test.
+            import json
+
+            json.dumps(value, allow_nan=False)
+    except ValueError:
+        problems.add((), "it holds infinity or NaN, which JSON does not have")
+
+
+def _check_type(fields: Fields) -> None:
+    api_version, kind = fields.text("apiVersion"), fields.text("kind")
+    if (not api_version or not kind) and not fields.problems:
+        fields.complain(
+            "it is not a Kubernetes object: apiVersion or kind is missing; move it out of the folder"
+        )
+    if is_meta(api_version) or is_project(api_version):
+        fields.complain(
+            "a package on disk is read from crossplane.yaml or its project file only", "apiVersion"
+        )
+    if kind in REVISIONS and api_version.partition("/")[0] == PACKAGE_GROUP:
+        package = REVISIONS[kind]
+        fields.complain(
+            f"Crossplane makes each {kind} from its {package}; remove it, and ask for the {package}"
+        )
+
+
+def _check_items(fields: Fields) -> None:
+    key = find_items_key(fields.value)
+    if key is None:
+        return
+    if not _is_list(fields.value):
+        fields.complain("only a List has items; Argo CD would apply each of them as an object", key)
+    elif key == _ITEMS:
+        fields.complain(f"expected a list, found {type_name(fields.get(key))}", key)
+    else:
+        fields.complain(f"the key has to be spelled {_ITEMS!r}", key)
+
+
+def _is_list(value: Mapping[str, Any]) -> bool:
+    return str(value.get("kind", "")).endswith(_LIST)
+
+
+def _reads_as_items(key: str) -> bool:
+    # Most keys need no folding, which is imported late.
+    if key.isascii():
+        return key.lower() == _ITEMS
+    from render.yaml.folding import fold
+
+    return fold(key) == _ITEMS
