@@ -11,7 +11,7 @@ from bench.registry import EcosystemCatalog, FakeCatalog
 from render.inputs.projects import read_inputs
 from render.lifecycle.plan import make_plan
 from render.lifecycle.states import Context, StableResolution
-from render.lifecycle.write import write_lock
+from render.lifecycle.write import make_lock
 from render.limits import Limits
 from render.lock.format import format_lock
 from render.requests import Root
@@ -86,7 +86,7 @@ def make_project(folder: Path, roots: Sequence[str], catalog: Catalog) -> Path:
     inputs = read_inputs(folder, Limits(), {})
     asked: tuple[Root, ...] = inputs.roots
     resolution = resolve(Wanted(asked, follow_families=False), catalog, Limits())
-    lock = write_lock(make_plan(StableResolution(resolution), Context(record=inputs.record)))
+    lock = make_lock(make_plan(StableResolution(resolution), Context(record=inputs.record)))
     (folder / LOCK_FILE).write_text(format_lock(lock))
     return folder
 

@@ -1,4 +1,4 @@
-"""Folders of one cluster: which of them use which, and in what order they are locked."""
+"""Folders of one cluster: which folder uses which, and the order in which they are locked."""
 
 import posixpath
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ Uses: TypeAlias = Sequence[tuple[str, Path]]
 
 
 class MissingFolder(InvalidInput):
-    """A folder that is used and is not there."""
+    """A used folder that does not exist."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(
@@ -37,7 +37,7 @@ class CircularUses(InvalidInput):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A folder: the others that it uses, and its lock where that need not be read."""
+    """A folder, the folders that it uses, and its lock where it is known already."""
 
     folder: Path
     uses: Uses = ()
@@ -45,17 +45,17 @@ class Member:
 
     @property
     def used(self) -> list[Path]:
-        """Where the folders that it uses really are."""
+        """The real paths of the folders that it uses."""
         return [path.resolve() for _, path in self.uses]
 
 
-# By where each folder really is; with every folder that one of them uses.
+# By the real path of each folder; with every folder that one of them uses.
 Members: TypeAlias = Mapping[Path, Member]
 _NONE: Members = MappingProxyType({})
 
 
 def read_members(starts: Members, limits: Limits, known: Members = _NONE) -> dict[Path, Member]:
-    """Return some folders with all that they use, and what those use in turn; nothing known is read again."""
+    """Return folders with all that they use, directly or indirectly; those in `known` are not read again."""
     members = dict(starts)
     waiting = [path for member in starts.values() for _, path in member.uses]
     while waiting:
@@ -78,7 +78,7 @@ def _read_member(folder: Path, limits: Limits) -> Member:
 
 
 def find_used(start: Path, members: Members) -> dict[Path, str]:
-    """Return all folders that one uses, the nearest first, each as it is called from there."""
+    """Return all folders that one uses, the nearest first, each with its path from there."""
     found: dict[Path, str] = {}
     reached = [(start, "")]
     for path, name in reached:
@@ -90,7 +90,7 @@ def find_used(start: Path, members: Members) -> dict[Path, str]:
 
 
 def in_order(folders: Sequence[Path], members: Members) -> list[Path]:
-    """Return folders with those that are used before those that use them, and otherwise as they were."""
+    """Return folders with used ones before those that use them, and otherwise in the given order."""
     levels: dict[Path, int] = {}
     for path in TopologicalSorter({path: member.used for path, member in members.items()}).static_order():
         levels[path] = 1 + max((levels[used] for used in members[path].used), default=0)
@@ -99,7 +99,7 @@ def in_order(folders: Sequence[Path], members: Members) -> list[Path]:
 
 def find_clusters(members: Members) -> dict[Path, int]:
     """Return a number for each folder; folders that are connected by `uses` have the same one."""
-    # What could not be read connects nobody.
+    # A folder that could not be read connects no others.
     neighbours = {path: members.keys() & set(member.used) for path, member in members.items()}
     for path, member in members.items():
         for used in members.keys() & set(member.used):
@@ -116,13 +116,13 @@ def find_clusters(members: Members) -> dict[Path, int]:
 
 
 def plain_path(path: Path) -> Path:
-    """Return a path without its detours, if that leads to the same place: a link can be one of them."""
+    """Return a path without `..`, if it still names the same folder: a part can be a link."""
     plain = Path(posixpath.normpath(path))
     return plain if plain.resolve() == path.resolve() else path
 
 
 def _joined(start: Path, name: str, text: str) -> str:
-    """Return what a folder is called from the first one, by way of another."""
+    """Return the path of a folder from the first one, through another one."""
     if not name:
         return text
     joined = posixpath.join(name, text)

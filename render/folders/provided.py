@@ -48,6 +48,6 @@ def _claimed(lock: Lock, neighbours: Neighbours) -> Iterator[str]:
         if other is not None:
             yield f"{other.folder} provides {package.source}"
         elif package.source in lock.packages and package.source in moved:
-            yield f"{moved[package.source]} has others in the place of {package.source}"
+            yield f"{moved[package.source]} has replaced {package.source}"
         elif (package.kind, package.object_name) in names:
             yield f"{names[package.kind, package.object_name]} has a {package.kind} {package.object_name}"

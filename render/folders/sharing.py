@@ -1,4 +1,4 @@
-"""Folders of one cluster that have the same package: the cluster has room for one of it, and so has one of them."""
+"""Packages that two folders of one cluster have locked, and what to write instead."""
 
 import posixpath
 from collections import defaultdict
@@ -14,7 +14,7 @@ from render.texts import first_lines
 
 _SHOWN = 5
 
-# What several folders have, by the folders that have it.
+# Names that several folders have, by these folders.
 Shared: TypeAlias = Mapping[tuple[Path, ...], Sequence[str]]
 
 
@@ -23,7 +23,7 @@ class LockedTwice(Unsatisfiable):
 
 
 def refuse_shared(locks: Mapping[Path, Lock], members: Members) -> None:
-    """Refuse locks of connected folders that have the same package; the folders are named by where they really are."""
+    """Raise for locks of connected folders with the same package; the folders are given by their real paths."""
     clusters = find_clusters(members)
     shared = find_shared({path: package_names(lock) for path, lock in locks.items()}, clusters)
     for paths, names in shared.items():
@@ -36,7 +36,7 @@ def refuse_shared(locks: Mapping[Path, Lock], members: Members) -> None:
 
 
 def find_shared(names: Mapping[Path, Iterable[str]], clusters: Mapping[Path, int]) -> Shared:
-    """Return what folders of one cluster have in common."""
+    """Return the names that several folders of one cluster have."""
     owners: dict[tuple[int, str], list[Path]] = defaultdict(list)
     for path, own in names.items():
         for name in own:
@@ -49,7 +49,7 @@ def find_shared(names: Mapping[Path, Iterable[str]], clusters: Mapping[Path, int
 
 
 def package_names(lock: Lock) -> set[str]:
-    """Return by what a cluster would know the packages of a lock, and where their bytes are."""
+    """Return the sources of the packages of a lock: those in the cluster, and those of their bytes."""
     packages = lock.installed()
     return {str(source) for package in packages for source in (package.source, package.cluster_source)}
 
@@ -60,7 +60,7 @@ def shown_names(names: Sequence[str]) -> list[str]:
 
 
 def advise_sharing(paths: Sequence[Path], members: Members) -> list[str]:
-    """Return what to write so that one folder has it and the others use that."""
+    """Return the lines that make one folder lock a package and the others use that folder."""
     ways = [find_used(path, members) for path in paths]
     common = next((path for path in ways[0] if all(path in way for way in ways)), None)
     place = common or paths[0].parent / "shared"

@@ -1,4 +1,4 @@
-"""Claims and moves: which of them count. The rules of consent keep a package from taking over what is not its own."""
+"""Claims and moves: which of them count. The rules of consent keep a package from taking over foreign ones."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -41,11 +41,11 @@ class CircularClaims(Unsatisfiable):
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What packages of an answer say that they replace."""
+    """The claims of the packages of an answer."""
 
     # Those that count, by the source that is replaced.
     moves: Mapping[Source, Move]
-    # Why others do not.
+    # Why the other claims do not count.
     notes: tuple[str, ...] = ()
 
 
@@ -55,9 +55,9 @@ def find_claims(
     moved: Collection[Source],
     elsewhere: Mapping[Source, str] = _NOWHERE,
 ) -> Claims:
-    """Judge the claims about packages that are installed or needed; what the user has moved is decided already.
+    """Judge the claims on packages that are installed or needed; sources with a `moves` entry are decided already.
 
-    `elsewhere` tells which packages other folders provide.
+    `elsewhere` holds the packages that other folders provide.
     """
     asked = {root.source: root.place for root in resolution.roots}
     known = _kinds_of_needed(resolution) | dict(installed)
@@ -131,14 +131,14 @@ def check_moves_are_needed(plan: Plan) -> Iterator[RenderError]:
         # Nothing is recorded of a Function, since nothing is handed over; its move stays true when it is gone.
         if move.source not in known and not any(one.kind is Kind.FUNCTION for one in chosen):
             yield UnneededMove(
-                f"{move.source} moves, and nobody has or needs it",
+                f"{move.source} moves, and no package has or needs it",
                 why=f"{move.place} says that it has moved",
                 next="remove the entry, or correct its source",
             )
 
 
 def check_moves_keep_the_kind(plan: Plan) -> Iterator[RenderError]:
-    """A move leads from a package to one of the same kind, also where only dependants tell the kind of the first."""
+    """A move leads from a package to one of the same kind, also where only dependants know the kind of the first."""
     packages = plan.answer.resolution.packages
     kinds: dict[Source, str] = {
         edge.instead_of: edge.dependency.kind
@@ -172,7 +172,7 @@ def _claims(resolution: Resolution) -> Iterator[tuple[Source, Source]]:
 
 
 def _kinds_of_needed(resolution: Resolution) -> dict[Source, Kind | None]:
-    """Return every source that somebody needs by its own name, with its kind as far as it is known."""
+    """Return every source that a dependency names, with its kind as far as it is known."""
     kinds: dict[Source, Kind | None] = {}
     for chosen in resolution.packages.values():
         for edge in chosen.dependencies:
@@ -191,7 +191,7 @@ def _problem(
     own = resolution.packages[claimant].kind
     if kind not in (None, own):
         return f"one is a {own}, the other a {kind}"
-    # Whoever is asked for by name, or publishes both, may say so; anybody else could take over what is not theirs.
+    # A root, or a package of the same organisation, may claim a source; any other could take over foreign packages.
     if claimant not in asked and claimant.home != replaced.home:
         return "you do not ask for it, and it comes from another organisation"
     return ""
@@ -200,7 +200,7 @@ def _problem(
 def _without_chains(found: Mapping[Source, set[Source]]) -> dict[Source, set[Source]]:
     """Drop the claims of packages that are themselves replaced."""
     counting: dict[Source, set[Source]] = {}
-    # Claimants come before what they claim, so it is known of each whether its own claims count.
+    # Claimants come before the sources that they claim, so it is known whether their own claims count.
     for source in _claimants_first(found):
         left = found.get(source, set()) - counting.keys()
         if left:
@@ -235,5 +235,5 @@ def _refuse(counting: Mapping[Source, set[Source]], asked: Mapping[Source, str])
             raise ClaimOnRoot(
                 f"{claimant} says that it replaces {replaced}, and you ask for both",
                 why=f"{replaced} is asked for in {asked[replaced]}",
-                next=f"ask for {claimant} alone, or drop what brings it",
+                next=f"ask for {claimant} alone, or drop the package that requires it",
             )

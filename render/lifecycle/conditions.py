@@ -20,7 +20,7 @@ class UnknownCrossplane(InvalidInput):
 
 
 class HalfAliased(Unsatisfiable):
-    """A provider family of which some members are aliases, and others are not."""
+    """A provider family in which some members are aliases, and others are not."""
 
 
 def check_moves_are_followed(plan: Plan) -> Iterator[RenderError]:
@@ -31,7 +31,7 @@ def check_moves_are_followed(plan: Plan) -> Iterator[RenderError]:
         if missing:
             yield ImpossibleMove(
                 f"{old.source} is installed and moves to {' and '.join(map(str, missing))}, which nothing asks for",
-                why=[f"{move.place} says so", "what is handed over needs somebody to take it"],
+                why=[f"{move.place} says so", "its installed objects need a package that takes them over"],
                 next=f"ask for {missing[0]} in a manifest, or remove the move and retire {old.source}",
             )
         yield from kind_errors(move, old.kind, {new.kind for new in targets.values() if new})
@@ -48,7 +48,7 @@ def check_strategies_are_possible(plan: Plan) -> Iterator[RenderError]:
         why = list(problems[one.strategy](one.old, one.move, plan.draft))
         if why:
             yield ImpossibleMove(
-                f"{one.move.source} cannot make room for {' and '.join(map(str, one.move.targets))} by {one.strategy}",
+                f"cannot move {one.move.source} to {' and '.join(map(str, one.move.targets))} with strategy {one.strategy}",
                 why=why,
                 next=_way_out(one),
             )
@@ -75,7 +75,7 @@ def check_crossplane_is_known(plan: Plan) -> Iterator[RenderError]:
     deactivated = plan.after.deactivated.values()
     if deactivated and plan.context.settings.crossplane_version is None:
         yield UnknownCrossplane(
-            "packages are switched off, and the version of Crossplane is not known",
+            "packages are deactivated, and the version of Crossplane is not known",
             why=[f"{package.source} is replaced" for package in deactivated],
             next="add it to xplock.yaml, for example: crossplaneVersion: v2.3.4",
         )
@@ -87,7 +87,7 @@ def refuse_for_functions(move: Move) -> None:
     if move.strategy is None or (move.strategy is Strategy.REPOINT and one_name):
         return
     raise ImpossibleMove(
-        f"{move.source} cannot make room for {' and '.join(map(str, move.targets))} by {move.strategy}",
+        f"cannot move {move.source} to {' and '.join(map(str, move.targets))} with strategy {move.strategy}",
         why=[
             "it is a Function: it owns nothing that could be handed over, and Compositions find it by the name of its object",
             f"{move.place} asks for that strategy",
@@ -143,7 +143,7 @@ def _deactivate_problems(old: LockedPackage, move: Move, draft: Draft) -> Iterat
     if old.installed_as == move.source:
         yield from _still_attached(old, draft)
     if old.kind is Kind.FUNCTION:
-        yield "Compositions find a Function by the name of its object, so it must not be switched off"
+        yield "Compositions find a Function by the name of its object, so it must not be deactivated"
     packages = [*draft.before.packages.values(), *draft.context.neighbours.using_packages]
     holders = stale_names(packages).get(old.cluster_source, [])
     if holders and old.object_name != object_name(old.cluster_source):

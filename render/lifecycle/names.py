@@ -142,10 +142,10 @@ def _ways_out(other: Target, source: Source) -> list[str]:
         return [f"if both are needed, {own}; if not, make {other.folder} provide the one that is"]
     if source == other.source:
         # An alias that was deactivated; the cluster knows its object by another source.
-        return [f"let go of the old one first: xplock retire {other.cluster_source}", f"or {own}"]
+        return [f"retire the old one first: xplock retire {other.cluster_source}", f"or {own}"]
     if source in other.replaced_by:
         free = f"name the new one {object_name(source)}" if object_name(source) != other.object_name else own
-        return [f"the old one keeps its object, switched off; {free}"]
+        return [f"the old one keeps its object, deactivated; {free}"]
     return [
         "if one of them is the other's successor, say so in xplock.yaml:",
         *format_moves([Move(other.source, (source,))]),

@@ -74,7 +74,7 @@ def check_using_folders_lose_nothing(plan: Plan) -> Iterator[RenderError]:
         for source in sorted(dropped & lock.provided.keys()):
             yield NeededByUser(
                 f"{source} would be dropped, and {folder} needs it",
-                why="nobody here needs it any more, and guard is off",
+                why="no package here needs it any more, and guard is off",
                 next=f"ask for it here, or first lock {folder} without what needs it",
             )
 
@@ -84,13 +84,13 @@ def note_takeovers(plan: Plan) -> list[str]:
     before, after, provided = plan.before, plan.after, plan.context.neighbours.provided
     gone = before.packages.keys() - after.packages.keys() - after.deactivated.keys()
     return [
-        f"{source} is dropped here and goes on in {provided[source].folder}, which provides it"
+        f"{source} is dropped here; {provided[source].folder} provides it from now on"
         for source in sorted((gone & provided.keys()) - after.provided.keys())
     ]
 
 
 def _refuse_roots(roots: Iterable[Root], neighbours: Neighbours) -> None:
-    # Of two moves of one source the first one counts.
+    # The first of two moves of one source counts.
     moved = {move.source: move for move in reversed(neighbours.moves)}
     lines = []
     for root in roots:
@@ -100,7 +100,7 @@ def _refuse_roots(roots: Iterable[Root], neighbours: Neighbours) -> None:
             lines.append(f"{asked}; {other.folder} provides it as {other.kind} {other.object_name}")
         elif root.source in moved:
             move = moved[root.source]
-            lines.append(f"{asked}; {move.place} has {' and '.join(map(str, move.targets))} in its place")
+            lines.append(f"{asked}; {move.place} has replaced it by {' and '.join(map(str, move.targets))}")
     if lines:
         raise BelongsElsewhere(
             f"{'a package is' if len(lines) == 1 else f'{len(lines):,} packages are'} asked for here, "
@@ -116,7 +116,7 @@ def _refuse_move(move: Move, neighbours: Neighbours) -> None:
     if other is not None and not {*move.targets} <= {*other.replaces}:
         raise BelongsElsewhere(
             f"{move.source} moves here, and {other.folder} provides it",
-            why=f"{move.place} has {' and '.join(map(str, move.targets))} in its place",
+            why=f"{move.place} has replaced it by {' and '.join(map(str, move.targets))}",
             next=f"make the move where the package is: in {other.folder}",
         )
 
@@ -127,7 +127,7 @@ def _refuse_other_name(package: LockedPackage, neighbours: Neighbours) -> None:
         return
     raise OtherName(
         f"{package.source} is installed as {package.object_name}, and {other.folder} calls it {other.object_name}",
-        why="what is dropped here goes on in the cluster, and a second object for one source stops every package",
+        why="a package that is dropped here stays in the cluster, and a second object for one source stops every package",
         next=f"name it {package.object_name} in {other.folder}",
     )
 
@@ -139,4 +139,4 @@ def _identity(package: Target) -> tuple[Kind, str, Source]:
 def _without_successor(lock: Lock) -> Iterator[str]:
     for source, package in sorted(lock.deactivated.items()):
         for target in sorted(set(package.replaced_by) - lock.packages.keys() - lock.provided.keys()):
-            yield f"{source} is switched off for {target}, which is neither here nor provided"
+            yield f"{source} is deactivated for {target}, which is neither here nor provided"

@@ -31,7 +31,7 @@ class UnknownObjects(RenderError):
 
 
 class RivalPackages(Unsatisfiable):
-    """Two packages in two folders of one cluster that bring the same object."""
+    """Two packages in two folders of one cluster that install the same object."""
 
 
 class InstalledObjects:
@@ -73,9 +73,9 @@ def check_handovers_have_consent(plan: Plan) -> Iterator[RenderError]:
             yield from _compare(package, found, coming)
         elif not plan.context.accept_unknown_objects:
             yield UnknownObjects(
-                f"{package.source} leaves, and nobody can tell what it installed",
-                why=[f"{package.source}@{package.digest} can no longer be had", found.what],
-                next="to go on without comparing it with what comes: xplock lock --accept-unknown-objects",
+                f"{package.source} leaves, and its installed objects are not known",
+                why=[f"{package.source}@{package.digest} cannot be fetched any more", found.what],
+                next="to lock without comparing them: xplock lock --accept-unknown-objects",
             )
 
 
@@ -97,12 +97,12 @@ def note_unknown_objects(plan: Plan) -> list[str]:
         return []
     return [
         *(
-            f"{package.source} leaves; what it installed is not known, and was not compared"
+            f"{package.source} leaves; its installed objects are not known and were not compared"
             for package in _leaving(plan)
             if isinstance(objects.find(package), RenderError)
         ),
         *(
-            f"what {package.source} in {folder} installs is not at hand, and was not compared"
+            f"the installed objects of {package.source} in {folder} cannot be fetched and were not compared"
             for folder, package, _ in _rivals(plan)
             if isinstance(objects.find(package), RenderError)
         ),
@@ -142,8 +142,8 @@ def _compare(
     yield HandoverWithoutConsent(
         f"{', '.join(map(str, successors))} would take over what {package.source} installed",
         why=[
-            f"both bring {first_names(shown, _SHOWN)}",
-            f"nobody asks for {package.source} {package.version} any more, and it is installed",
+            f"both install {first_names(shown, _SHOWN)}",
+            f"{package.source} {package.version} is installed, and nothing requires it any more",
         ],
         next=[
             "if that is what you want, say so in xplock.yaml:",
@@ -190,7 +190,7 @@ def _compare_folders(
         names = sorted(f"{kind} {name}" for _, kind, name in shared)
         yield RivalPackages(
             f"{chosen.source} would install what {package.source} in {folder} installs",
-            why=f"both bring {first_names(names, _SHOWN)}, and a cluster has each of them once",
+            why=f"both install {first_names(names, _SHOWN)}, and a cluster has each of them once",
             next=[
                 f"if {package.source} is its successor, drop it here, and say so in {SETTINGS_FILE}:",
                 *format_moves([Move(chosen.source, (package.source,))]),
@@ -220,8 +220,8 @@ def count_unclaimed(lock: Lock, plan: Plan) -> Lock:
 def note_unclaimed(lock: Lock) -> list[str]:
     """Return a note for each deactivated package with objects that no active package installs."""
     return [
-        f"{package.cluster_source} is off, and {' and '.join(map(str, package.replaced_by))} took over all but "
-        f"{format_counts(package.unclaimed)}: what is left goes when it is retired, with every resource of such a kind"
+        f"{package.cluster_source} is deactivated, and {' and '.join(map(str, package.replaced_by))} took over all but "
+        f"{format_counts(package.unclaimed)}: retiring it deletes the rest, with every resource of such a kind"
         for package in lock.deactivated.values()
         if package.unclaimed
     ]

@@ -1,4 +1,4 @@
-"""The search, repeated until its answer agrees with what follows from it: claims, moved Functions, orphans."""
+"""The search, repeated until its answer agrees with its consequences: claims, moved Functions, orphans."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from render.references import Source
 from render.resolve.model import Catalog, Chosen, Resolution, Wanted
 from render.resolve.resolve import resolve
 
-# Claims can bring packages whose claims bring others; real ones agree in the second round.
+# A claim can bring in packages with claims of their own; real ones agree in the second round.
 _MOST_ROUNDS = 10
 
 
@@ -31,7 +31,7 @@ class UnstableClaims(RenderError):
 
 @dataclass(frozen=True, slots=True)
 class _Assumptions:
-    """What one search takes for granted."""
+    """The assumptions of one search."""
 
     claims: Mapping[Source, Move] = field(default_factory=dict)
     # Functions that moved to another name: nothing is handed over, and each keeps its dependants.
@@ -140,7 +140,7 @@ def _refuse_moved_roots(wanted: Wanted, moves: Mapping[Source, Move]) -> None:
         if move is not None:
             targets = " and ".join(map(str, move.targets))
             raise MovedRoot(
-                f"{root.source} is asked for, and {targets} has taken its place",
+                f"{root.source} is asked for, and {targets} has replaced it",
                 why=[f"{root.place} asks for it", f"{move.place} says that it has moved"],
                 next=[
                     f"ask for {targets} instead",

@@ -65,7 +65,7 @@ def require_synced(retirements: Sequence[Retirement], *, synced: bool) -> None:
         f"{list_packages(dropped)} can be dropped when every cluster has synced the first step",
         why=[
             "the first run took the guard off in the lock; Argo CD and Flux look for it on the live object",
-            "what is dropped while its guard is on there stays in the cluster, and nobody looks after it any more",
+            "a package that is dropped while its guard is on there stays in the cluster, and nothing manages it any more",
         ],
         next=[
             "commit the lock as it is, and let every cluster sync",
@@ -85,13 +85,13 @@ def require_agreed(retirements: Sequence[Retirement], *, delete: bool) -> None:
     if delete or not going:
         return
     raise WouldDelete(
-        f"{list_packages(going)} installed objects that none of its successors brings",
+        f"{list_packages(going)} installed objects that none of its successors installs",
         why=[
             f"with {package.display_source} go {format_counts(package.unclaimed)}, and every resource of such a kind"
             for package in going
         ],
         next=[
-            "ask for a package that brings them too, name it in the move, and lock again",
+            "ask for a package that installs them too, name it in the move, and lock again",
             "or agree to that: the same command with --delete-objects",
         ],
     )
@@ -102,7 +102,7 @@ def is_reinstalled(_: Place, blocker: Blocker, __: Collection[Place]) -> bool:
     return blocker.would_reinstall
 
 
-def outlives(_: Place, blocker: Blocker, dropping: Collection[Place]) -> bool:
+def stays(_: Place, blocker: Blocker, dropping: Collection[Place]) -> bool:
     """A package waits for a dependant that stays."""
     return blocker.place not in dropping
 
@@ -115,7 +115,7 @@ def is_elsewhere(place: Place, blocker: Blocker, _: Collection[Place]) -> bool:
 # Why a package that can be dropped waits for the next call, together with everything that it needs.
 WAITING_RULES: tuple[Callable[[Place, Blocker, Collection[Place]], bool], ...] = (
     is_reinstalled,
-    outlives,
+    stays,
     is_elsewhere,
 )
 

@@ -86,9 +86,9 @@ def check_named(named: Sequence[Named], blockers: Blockers, folders: Sequence[Lo
         return
     why, ways = sorted({one.why for one in refusals}), sorted({one.way_out for one in refusals} - {""})
     if any(not refusal.way_out for refusal in refusals):
-        ways += retire_advice("let go of all of them", _together(named, blockers), folders)
+        ways += retire_advice("retire all of them", _together(named, blockers), folders)
     raise StillNeeded(
-        f"{list_packages(refusal.package for refusal in refusals)} cannot be let go of yet",
+        f"{list_packages(refusal.package for refusal in refusals)} cannot be retired yet",
         why=first_lines(why, _SHOWN),
         next=ways,
     )
@@ -188,7 +188,7 @@ def _refusal(one: Named, blocker: Blocker) -> _Refusal:
     elsewhere = _where(blocker.place.folder) if blocker.place.folder != one.folder.name else ""
     match blocker.reason:
         case Reason.REPLACED:
-            why = f"{other}{elsewhere} is switched off, and {package} has what it installed"
+            why = f"{other}{elsewhere} is deactivated, and {package} has the objects that it installed"
         case Reason.STALE:
             why = (
                 f"the cluster's Lock still names {package} for {other}{elsewhere}, "
@@ -197,7 +197,7 @@ def _refusal(one: Named, blocker: Blocker) -> _Refusal:
         case Reason.NAME:
             why = (
                 f"the cluster's Lock still has an entry of {other}{elsewhere}, "
-                f"and Crossplane would install what that names in the place of {package}"
+                f"and Crossplane would install the package that it names in place of {package}"
             )
         case Reason.DEPENDS:
             why = f"{other}{elsewhere} needs {package}"

@@ -56,9 +56,9 @@ class Context:
     # One entry for each input, with its digest.
     record: Mapping[str, str] = field(default_factory=dict)
     neighbours: Neighbours = NO_NEIGHBOURS
-    # What the cluster had installed before it was locked.
+    # The cluster's Lock, given by the user where packages were installed before they were locked.
     live: LiveLock = NOTHING_INSTALLED
-    # Fetches what installed packages brought; without it that is not compared.
+    # Fetches the objects of installed packages; without it they are not compared.
     objects: "InstalledObjects | None" = None
     # Whether a package may leave although its installed objects cannot be fetched any more.
     accept_unknown_objects: bool = False
@@ -167,7 +167,7 @@ class Plan:
         return self.draft.context.before
 
     def active(self) -> Iterator[tuple[LockedPackage | None, LockedPackage]]:
-        """Yield every package that is active after, with what its object was before."""
+        """Yield every package that is active after, with the package that its object was before."""
         for one in self.transitions:
             if one.after is not None and one.after.state is not State.DEACTIVATED:
                 yield one.before, one.after

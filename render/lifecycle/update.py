@@ -1,6 +1,6 @@
-"""The stages, joined: from a folder to its lock. The file to read first.
+"""From a folder to its lock: resolve, plan, check, write. The file to read first.
 
-From the lock to manifests it goes on in rendering.py: whoever renders needs nothing of what is imported here.
+Rendering starts from the lock, and imports nothing of this folder.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from render.lifecycle.preferences import kept_candidates, parse_upgrade, pinned_
 from render.lifecycle.resolve_with_moves import resolve_with_moves
 from render.lifecycle.rules import check_plan
 from render.lifecycle.states import Context, Plan
-from render.lifecycle.write import write_lock
+from render.lifecycle.write import make_lock
 from render.limits import Limits
 from render.live.installed import NOTHING_INSTALLED, advise_live, live_bounds
 from render.live.lock import LiveLock
@@ -43,24 +43,24 @@ from render.system.files import LOCK_FILE
 class LockOptions:
     """How a lock may change besides following its inputs."""
 
-    # Sources whose pins may move, each with the version they shall move to or without one.
+    # Sources whose versions may change, each with or without the version that it changes to.
     upgrade: Sequence[str] = ()
     upgrade_everything: bool = False
     allow_lower: bool = False
-    # Whether a package may leave of which nobody can tell any more what it installed.
+    # Whether a package may leave although its installed objects cannot be fetched any more.
     accept_unknown_objects: bool = False
-    # What a cluster has that was installed before it was locked.
+    # The cluster's Lock, where packages were installed before they were locked.
     live: LiveLock | None = None
 
     @property
     def asks_for_more(self) -> bool:
-        """Whether a lock that answers its inputs may change all the same."""
+        """Whether even a fresh lock may change."""
         return self.upgrade_everything or bool(self.upgrade) or self.live is not None
 
 
 @dataclass(frozen=True, slots=True)
 class LockUpdate:
-    """A new lock, and what is worth knowing about it."""
+    """A new lock, and notes for its reviewers."""
 
     lock: Lock
     notes: tuple[str, ...]
@@ -71,7 +71,7 @@ class CurrentLock:
     """The lock that a run starts from."""
 
     lock: Lock
-    # Two sides of a merge were put together; that is no answer yet.
+    # Two sides of a merge were joined, so it has to be resolved again.
     merged: bool = False
     notes: tuple[str, ...] = ()
 
@@ -89,7 +89,7 @@ def update_lock(
     refuse_provided(inputs.roots, inputs.settings.moves, before, context.neighbours)
     answer = resolve_with_moves(_make_wanted(inputs, context, options), context, catalog, limits)
     plan = check_plan(make_plan(answer, context))
-    lock = count_unclaimed(write_lock(plan), plan)
+    lock = count_unclaimed(make_lock(plan), plan)
     return LockUpdate(lock, tuple(_notes(plan, lock)))
 
 
@@ -143,14 +143,14 @@ def _notes(plan: Plan, lock: Lock) -> Iterator[str]:
 
 
 def is_current(lock: Lock, inputs: Inputs, neighbours: Neighbours = NO_NEIGHBOURS) -> bool:
-    """Tell whether a lock still answers what a folder asks for; then there is nothing to resolve."""
+    """Return whether a lock still answers the inputs of a folder, so that there is nothing to resolve."""
     if compare_inputs(lock, inputs.record) or check_closure(lock):
         return False
     return not compare_provided(lock, neighbours.after_moves(inputs.settings.moves, lock))
 
 
 def read_current(folder: Path, limits: Limits, *, new: bool, in_memory: bool = False) -> CurrentLock:
-    """Read the lock that a run starts from; two sides of a merge become one to start from."""
+    """Read the lock that a run starts from; two sides of a merge are joined."""
     data = None if new else read_lock_bytes(folder, limits)
     if data is None:
         if not new:
@@ -169,14 +169,14 @@ class LostLock(InvalidInput):
 
 
 def _check_never_locked(folder: Path, limits: Limits, *, in_memory: bool) -> None:
-    # GitPython is for those who need it.
+    # Imported late: only a folder without a lock needs GitPython.
     from render.git.failures import GitFailed
     from render.git.revisions import has_at_head
 
     try:
         lost = has_at_head(folder, LOCK_FILE, limits=limits)
     except GitFailed:
-        # What is not written overwrites nothing.
+        # A lock that is not written overwrites nothing.
         if not in_memory:
             raise
         lost = False

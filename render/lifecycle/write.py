@@ -13,7 +13,7 @@ from render.overrides import override_fields
 from render.settings import PinMode
 
 
-def write_lock(plan: Plan) -> Lock:
+def make_lock(plan: Plan) -> Lock:
     """Return the lock that a plan makes."""
     dependants = LockGraph(plan.after).dependants
     packages = {}

@@ -1,1 +1,1 @@
-"""What a running cluster has."""
+"""Objects of a running cluster: its packages and its Lock."""

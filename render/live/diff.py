@@ -1,4 +1,4 @@
-"""What differs between a lock and the one in a cluster, in what can be known of both."""
+"""The differences between a lock and the Lock of a cluster, in the fields that both have."""
 
 from render.crossplane import has_predictable_revisions, keeps_stale_entries
 from render.live.lock import LiveLock
@@ -18,7 +18,7 @@ from render.versions import Version
 
 
 def diff_live(lock: Lock, live: LiveLock, crossplane: Version | None) -> LockDiff:
-    """Compare a cluster's Lock (before) with ours (after): only what is attached and active is expected there."""
+    """Compare a cluster's Lock (before) with ours (after): only attached, active packages are expected there."""
     named = has_predictable_revisions(crossplane)
     before = _found(live, named=named)
     attached = [package for package in lock.packages.values() if not package.detached]
@@ -71,18 +71,18 @@ class _Unexpected:
     def __init__(self, lock: Lock, crossplane: Version | None) -> None:
         self._crossplane = crossplane
         self._active = {str(package.cluster_source): package for package in lock.packages.values()}
-        self._off = {str(source): package for source, package in lock.deactivated.items()}
+        self._deactivated = {str(source): package for source, package in lock.deactivated.items()}
         self._provided = {str(package.cluster_source): package for package in lock.provided.values()}
         successors = LockGraph(lock).successors
         self._successors = {str(source): successors[source] for source in successors}
 
     def explain(self, source: str, entry: Aspects) -> str:
-        """Return why an entry may be there all the same, or nothing."""
+        """Return why an unexpected entry may be there, or an empty text."""
         version = ", ".join(entry["version"])
         if source in self._active and self._is_stale(self._active[source], entry):
             return f"{source} {version} is detached; its entry stays until its bytes change"
-        if source in self._off and self._may_be_off(self._off[source], entry):
-            return f"{source} {version} is switched off; from Crossplane v2.4 on its entry may stay"
+        if source in self._deactivated and self._may_be_deactivated(self._deactivated[source], entry):
+            return f"{source} {version} is deactivated; from Crossplane v2.4 on its entry may stay"
         if source in self._provided:
             return f"{source} {version} is there for {self._provided[source].folder}"
         return ""
@@ -96,12 +96,12 @@ class _Unexpected:
         return f"replaced by {' and '.join(map(str, successors))}" if successors else ""
 
     def _is_stale(self, package: LockedPackage, entry: Aspects) -> bool:
-        """Tell whether this is the entry that a package had before it was detached."""
+        """Return whether this is the entry that a package had before it was detached."""
         named = {text.partition(" ")[0] for text in entry["dependencies"]}
-        # That of a package that depends on nothing names nobody, and the lock has nothing to say of it.
+        # A package without dependencies leaves an empty entry, which the lock does not record.
         same = entry["version"] == (package.version,) and named <= set(package.stale_entry)
         return same and keeps_stale_entries(self._crossplane)
 
-    def _may_be_off(self, package: LockedPackage, entry: Aspects) -> bool:
+    def _may_be_deactivated(self, package: LockedPackage, entry: Aspects) -> bool:
         below = self._crossplane is not None and keeps_stale_entries(self._crossplane)
         return not below and entry["version"] == (package.version,)

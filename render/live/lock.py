@@ -33,13 +33,13 @@ class LivePackage:
 
 @dataclass(frozen=True, slots=True)
 class LiveLock:
-    """What Crossplane has written."""
+    """The Lock that Crossplane keeps."""
 
     packages: tuple[LivePackage, ...] = ()
 
 
 def parse_live_lock(data: bytes, limits: Limits) -> LiveLock:
-    """Parse the Lock of a cluster; what is not about packages is left aside."""
+    """Parse the Lock of a cluster; only its packages are read."""
     try:
         objects = parse_live_objects(data, limits)
     except InvalidLiveObjects as error:

@@ -16,7 +16,7 @@ class InvalidLiveObjects(InvalidInput):
 
     def __init__(self, why: str) -> None:
         super().__init__(
-            "these are no objects of a cluster",
+            "input is not kubectl output",
             why=why,
             next="give what `kubectl get ... -o yaml` prints; between the output of several calls goes a line ---",
         )

@@ -1,4 +1,4 @@
-"""What became of every package between two locks: what came, moved, is leaving, is off, or is held."""
+"""The changes between two locks: packages that are added, updated, moved, leaving, deactivated, or held."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,18 +13,18 @@ from render.references import Source
 
 # A package before and after.
 Pair: TypeAlias = tuple[LockedPackage, LockedPackage]
-# How a source was replaced, and by what.
+# How a source was replaced, and by which packages.
 _Record: TypeAlias = tuple[Replaced, tuple[LockedPackage, ...]]
 _Records: TypeAlias = Mapping[Source, _Record]
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A source whose place others have taken, or have taken in another way."""
+    """A source that was replaced, or is replaced in another way than before."""
 
     replaced: Replaced
     targets: tuple[LockedPackage, ...]
-    # What was installed under that source before, if anything was.
+    # The package that was installed from that source before.
     old: LockedPackage | None = None
     earlier: Strategy | None = None
 
@@ -34,13 +34,13 @@ class Held:
     """A package whose version must not change yet, since the cluster's Lock still names it for others."""
 
     package: LockedPackage
-    # Whose entries are stale; none, if their next versions are locked and only have to be synced.
+    # The packages with stale entries; none, if their next versions are locked and only have to be synced.
     holders: tuple[LockedPackage, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Unpinned:
-    """A package whose pins of earlier versions went although its version did not make them go."""
+    """A package that lost its kept pins for another reason than a change of its version."""
 
     package: LockedPackage
     pins: tuple[KeptPin, ...]
@@ -48,13 +48,13 @@ class Unpinned:
 
 @dataclass(slots=True)
 class Changes:
-    """What became of the packages, in the order of their sources."""
+    """The changes of all packages, in the order of their sources."""
 
     added: list[LockedPackage] = field(default_factory=list)
     updated: list[Pair] = field(default_factory=list)
     moved: list[Moved] = field(default_factory=list)
-    # Switched off, since others have taken their place.
-    off: list[LockedPackage] = field(default_factory=list)
+    # Replaced by other packages.
+    deactivated: list[LockedPackage] = field(default_factory=list)
     leaving: list[LockedPackage] = field(default_factory=list)
     returned: list[Pair] = field(default_factory=list)
     released: list[LockedPackage] = field(default_factory=list)
@@ -63,15 +63,15 @@ class Changes:
     attached: list[LockedPackage] = field(default_factory=list)
     unpinned: list[Unpinned] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
-    # What other folders provide now, with what was known of it before.
+    # The packages that other folders provide now, each with the record before.
     provided: list[tuple[Provided | None, Provided]] = field(default_factory=list)
 
     def touched(self) -> set[Source]:
-        """Return the active packages about which there is something to tell, but for what is merely held."""
+        """Return the active packages with a change; held ones have none."""
         pairs = [new for _, new in (*self.updated, *self.returned)]
-        told = [*self.added, *self.leaving, *self.released, *self.detached, *self.attached, *pairs]
+        changed = [*self.added, *self.leaving, *self.released, *self.detached, *self.attached, *pairs]
         targets = [target for moved in self.moved for target in moved.targets]
-        return {p.source for p in (*told, *targets, *[unpinned.package for unpinned in self.unpinned])}
+        return {p.source for p in (*changed, *targets, *[unpinned.package for unpinned in self.unpinned])}
 
 
 def find_changes(before: Lock, after: Lock) -> Changes:
@@ -94,10 +94,10 @@ def find_changes(before: Lock, after: Lock) -> Changes:
 
 
 def _compare(old: LockedPackage, new: LockedPackage, changes: Changes) -> None:
-    """Tell the one thing that became of a package; what it moved from is told with the move."""
+    """Add the one change of a package; a move is added elsewhere."""
     left = new.state is not State.WANTED
     if left and new.state is not old.state:
-        (changes.off if new.state is State.DEACTIVATED else changes.leaving).append(new)
+        (changes.deactivated if new.state is State.DEACTIVATED else changes.leaving).append(new)
     elif new.released and not old.released:
         changes.released.append(new)
     elif old.source != new.source:
@@ -109,8 +109,8 @@ def _compare(old: LockedPackage, new: LockedPackage, changes: Changes) -> None:
 
 
 def _compare_sources(old: LockedPackage, new: LockedPackage, changes: Changes) -> None:
-    told = {moved.replaced.source for moved in changes.moved}
-    if not told & {old.source, old.cluster_source}:
+    known = {moved.replaced.source for moved in changes.moved}
+    if not known & {old.source, old.cluster_source}:
         changes.removed.append(old)
         changes.added.append(new)
 
@@ -137,7 +137,7 @@ def _moves(before: Lock, after: Lock) -> Iterator[Moved]:
 
 
 def _is_known(earlier: Replaced, last: Iterable[LockedPackage], record: _Record, now: _Records) -> bool:
-    """Tell whether a move was there before, or only follows that of its successor, which is told."""
+    """Return whether a move was there before, or follows from the move of its successor."""
     replaced, targets = record
     before, after = {package.source for package in last}, {package.source for package in targets}
     if before <= after:
@@ -158,7 +158,7 @@ def _packages(successors: Iterable[Successor]) -> Iterator[LockedPackage]:
 
 
 def _find(source: Source, lock: Lock) -> LockedPackage | None:
-    """Return what a lock has installed under a source."""
+    """Return the package that a lock installs from a source."""
     return next((package for package in lock.installed() if source == package.cluster_source), None) or (
         lock.packages.get(source)
     )
@@ -175,6 +175,6 @@ def _held(before: Lock, after: Lock) -> Iterator[Held]:
 def _provided(before: Lock, after: Lock) -> Iterator[tuple[Provided | None, Provided]]:
     for source in sorted(after.provided, key=str):
         old, new = before.provided.get(source), after.provided[source]
-        # What was installed from here before is told as removed, with where it is now.
+        # A package that this folder installed before is among the removed ones.
         if old != new and source not in before.packages:
             yield old, new

@@ -1,4 +1,4 @@
-"""What differs between two locks."""
+"""The differences between two locks, package by package."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ T = TypeVar("T", bound=Target)
 
 
 def pair_packages(before: Iterable[T], after: Iterable[T]) -> list[tuple[T | None, T | None]]:
-    """Return every package with what it was before: the same object in the cluster, or else the same source."""
+    """Pair the packages of two locks: by their object in the cluster, or else by their source."""
     olds, news = ({(item.kind, item.object_name): item for item in items} for items in (before, after))
     pairs: list[tuple[T | None, T | None]] = [(olds[key], news[key]) for key in olds.keys() & news.keys()]
     left = {item.cluster_source: item for key, item in olds.items() if key not in news}
@@ -39,7 +39,7 @@ def _place(pair: tuple[Target | None, Target | None]) -> tuple[str, str]:
     return (str(item.display_source), item.object_name) if item else ("", "")
 
 
-# What can differ about a package: one text, or a list of them.
+# The comparable texts of a package, by aspect.
 Aspects: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
@@ -69,13 +69,13 @@ class ChangedPackage:
 
 @dataclass(frozen=True, slots=True)
 class LockDiff:
-    """What differs, sorted by source."""
+    """The differences, sorted by source."""
 
     added: tuple[DiffedPackage, ...] = ()
     removed: tuple[DiffedPackage, ...] = ()
     changed: tuple[ChangedPackage, ...] = ()
     inputs: tuple[str, ...] = ()
-    # What looks like a difference and is none.
+    # Seeming differences that are expected, with the reason.
     explained: tuple[str, ...] = ()
 
     @property
@@ -122,8 +122,8 @@ def _diffed(package: Target) -> DiffedPackage:
 
 def _changed(old: Target, new: Target) -> ChangedPackage:
     (before, old_aspects), (after, new_aspects) = _identity(old), _identity(new)
-    # What is switched off went nowhere.
-    moved = before != after and not _is_off(new)
+    # A deactivated package has not moved.
+    moved = before != after and not _is_deactivated(new)
     return ChangedPackage(
         after,
         find_differences(old_aspects, new_aspects),
@@ -134,7 +134,7 @@ def _changed(old: Target, new: Target) -> ChangedPackage:
     )
 
 
-def _is_off(package: Target) -> bool:
+def _is_deactivated(package: Target) -> bool:
     return isinstance(package, LockedPackage) and package.state is State.DEACTIVATED
 
 
@@ -161,7 +161,7 @@ def _provided_aspects(package: Provided) -> Aspects:
 def _locked_aspects(package: LockedPackage) -> Aspects:
     return {
         **_common_aspects(package),
-        # What most packages are is not worth a word.
+        # Most packages are wanted, so that is not shown.
         "state": () if package.state is State.WANTED else (str(package.state),),
         "released": ("yes",) if package.released else (),
         "root": _optional(package.root),
@@ -196,7 +196,7 @@ def _common_aspects(package: Target) -> Aspects:
 
 
 def _pin(package: LockedPackage, pin: KeptPin) -> str:
-    """Return what a pin stands for and, where that is elsewhere, what it leads to."""
+    """Return the reference of a pin and its digest, with the source of its bytes where that differs."""
     named, place = pin_places(package, pin)
     return (
         f"{named}:{pin.tag}@{pin.digest}" if named == place else f"{named}:{pin.tag} at {place}@{pin.digest}"

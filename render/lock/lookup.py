@@ -112,7 +112,7 @@ def _refuse_inactive(text: str, lock: Lock) -> None:
         successors = " and ".join(map(str, found))
         raise UnknownPackage(
             f"{source} is not active",
-            why=f"{successors} has taken its place",
+            why=f"{successors} has replaced it",
             next=f"name {successors} instead",
         )
 

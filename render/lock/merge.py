@@ -28,7 +28,7 @@ _TAKES_OBJECT = frozenset({Strategy.ALIAS, Strategy.REPOINT})
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """All that is known of one object: what is tried first, and what else may be installed."""
+    """All versions of one object on the two sides: the one that is tried first, and the others."""
 
     chosen: LockedPackage
     others: tuple[LockedPackage, ...] = ()
@@ -40,7 +40,7 @@ class Versions:
         return replace(
             self.chosen,
             state=self._state(),
-            # A guard too many costs one more run of retire; one too few costs what it guarded.
+            # A guard too many costs one more run of retire; a missing guard may cost the package.
             released=all(package.released for package in everyone),
             replaces=_join_replaced(everyone),
             replaced_by=tuple(sorted({source for package in everyone for source in package.replaced_by})),
@@ -56,7 +56,7 @@ class Versions:
         return State.WANTED if wanted and self.chosen.state is State.ORPHANED else self.chosen.state
 
     def notes(self) -> Iterator[str]:
-        """Yield where the branches differ, and what is made of that."""
+        """Yield a note where the sides differ."""
         everyone = (self.chosen, *self.others)
         shown = sorted({f"{package.version} ({package.digest})" for package in everyone})
         if len(shown) > 1:
@@ -66,7 +66,7 @@ class Versions:
 
 
 def choose_versions(found: Sequence[LockedPackage]) -> Versions:
-    """Take the higher version of a package that took over the object from another one, or else of all."""
+    """Choose the highest version, among packages that no other one has replaced if there are any."""
     replaced = {one.source for package in found for one in package.replaces}
     last = [package for package in found if package.source not in replaced] or found
     chosen = max(last, key=rank)
@@ -75,7 +75,7 @@ def choose_versions(found: Sequence[LockedPackage]) -> Versions:
 
 
 def rank(package: LockedPackage | Provided) -> tuple[bool, Precedence, str]:
-    """Return what packages are compared by: versions count more than tags that are none."""
+    """Return the sort key of a package: tags that are no versions come first."""
     try:
         version = parse_version(package.version_tag or "")
     except InvalidVersion:
@@ -84,7 +84,7 @@ def rank(package: LockedPackage | Provided) -> tuple[bool, Precedence, str]:
 
 
 def join_objects(found: Iterable[Versions]) -> dict[Source, Versions]:
-    """Put those together that are one object, which one side has handed over to another source; by that source."""
+    """Join the packages that are one object, which one side has moved to another source; by that source."""
     known = {versions.chosen.source: versions for versions in found}
     for source in list(known):
         if source in known:
@@ -111,7 +111,7 @@ def recorded_ways(packages: Iterable[LockedPackage]) -> Successors:
 
 
 def contradicting_moves(ours: Successors, theirs: Successors) -> Iterator[str]:
-    """Yield what the sides have replaced in different ways, or in a circle."""
+    """Yield the sources that the sides have replaced in different ways, or in a circle."""
     both = {
         source: ours.get(source, frozenset()) | theirs.get(source, frozenset())
         for source in {**ours, **theirs}
@@ -132,7 +132,7 @@ def _contradict(
     theirs: frozenset[tuple[Source, Strategy]],
 ) -> bool:
     strategies = {strategy for _, strategy in ways}
-    # Of a package that became many, one side may know fewer; but neither knows another one.
+    # If a package became many, one side may know fewer of them, but not different ones.
     nested = ours <= theirs or theirs <= ours
     return len(strategies) > 1 or not nested or (len(ways) > 1 and bool(strategies & _TAKES_OBJECT))
 
@@ -140,7 +140,7 @@ def _contradict(
 def _join_replaced(packages: Iterable[LockedPackage]) -> tuple[Replaced, ...]:
     known: dict[Source, Replaced] = {}
     for one in (one for package in packages for one in package.replaces):
-        # What the user agreed to counts more than what a package says of itself.
+        # The consent of the user counts more than a claim.
         if one.source not in known or one.consent is Consent.MOVES:
             known[one.source] = one
     return tuple(known[replaced] for replaced in sorted(known))
@@ -150,7 +150,7 @@ def _object(package: LockedPackage) -> tuple[str, str]:
     return package.kind, package.object_name
 
 
-# What a marker may follow, and what comes after it.
+# The states in which a marker may stand, and the state after it.
 _OPEN, _BASE, _MIDDLE, _CLOSE = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"
 _STEPS = {
     ("both", _OPEN): "ours",
@@ -174,10 +174,10 @@ class ContradictingLocks(Unsatisfiable):
 
 @dataclass(frozen=True, slots=True)
 class MergedLock:
-    """What both sides know; as a set of packages it need not hold together, so it is resolved again."""
+    """The union of both sides. It need not hold together, so it is resolved again."""
 
     lock: Lock
-    # Where the sides differ, and what is tried first.
+    # Notes on the differences between the sides.
     notes: tuple[str, ...] = ()
 
 
@@ -190,26 +190,26 @@ class _Side:
 
 
 def merge_sides(data: bytes, limits: Limits, *, place: str) -> MergedLock:
-    """Read both sides of a lock with conflict markers; without any, what Git made of both by itself."""
+    """Read both sides of a lock with conflict markers; without markers, the file as Git merged it."""
     sides = [
         parse_lock_documents(side.data, limits, place=place, lines=side.lines) for side in _split(data, place)
     ]
-    active, off = _active(sides), _deactivated(sides)
-    _refuse(place, [*_contradicting_states(sides, active, off), *_contradicting_moves(sides)])
+    active, deactivated = _active(sides), _deactivated(sides)
+    _refuse(place, [*_contradicting_states(sides, active, deactivated), *_contradicting_moves(sides)])
     found = [choose_versions(active[source]) for source in sorted(active, key=str)]
     _refuse(place, _contradicting_sources(found))
     joined = join_objects(found)
-    switched_off = {source: choose_versions(off[source]) for source in sorted(off, key=str)}
-    _refuse(place, _contradicting_objects([*joined.values(), *switched_off.values()]))
+    inactive = {s: choose_versions(deactivated[s]) for s in sorted(deactivated, key=str)}
+    _refuse(place, _contradicting_objects([*joined.values(), *inactive.values()]))
     return MergedLock(
         Lock(
             packages={source: versions.merged() for source, versions in joined.items()},
             inputs={**sides[1].inputs, **sides[0].inputs},
             revision=max(side.revision for side in sides),
-            deactivated={source: versions.merged() for source, versions in switched_off.items()},
+            deactivated={source: versions.merged() for source, versions in inactive.items()},
             provided=_provided(sides),
         ),
-        tuple(note for versions in (*joined.values(), *switched_off.values()) for note in versions.notes()),
+        tuple(note for versions in (*joined.values(), *inactive.values()) for note in versions.notes()),
     )
 
 
@@ -236,7 +236,7 @@ def _split(data: bytes, place: str) -> tuple[_Side, _Side]:
 
 
 def _active(sides: Iterable[LockDocuments]) -> dict[Source, list[LockedPackage]]:
-    """Return what the sides say of each source that the cluster knows; nothing, where their two entries do not fit."""
+    """Return the packages of each source in the cluster, from both sides; none, where the two documents disagree."""
     entries = _by_source(entry for side in sides for entry in side.entries)
     details = _by_source(entry for side in sides for entry in side.details)
     return {source: _candidates(entries[source], details[source]) for source in {**entries, **details}}
@@ -250,7 +250,7 @@ def _deactivated(sides: Iterable[LockDocuments]) -> dict[Source, list[LockedPack
 
 
 def _provided(sides: Iterable[LockDocuments]) -> dict[Source, Provided]:
-    """Return what other folders provide; what that is today will be read there again."""
+    """Return the provided packages; their folders are read again later."""
     found: dict[Source, list[Provided]] = defaultdict(list)
     for package in (package for side in sides for package in side.provided):
         found[package.source].append(package)
@@ -277,20 +277,20 @@ def _distinct(packages: Sequence[LockedPackage]) -> list[LockedPackage]:
 def _contradicting_states(
     sides: Iterable[LockDocuments],
     active: Mapping[Source, Sequence[LockedPackage]],
-    off: Mapping[Source, Sequence[LockedPackage]],
+    deactivated: Mapping[Source, Sequence[LockedPackage]],
 ) -> Iterator[str]:
     names: dict[Source, set[str]] = defaultdict(set)
     for side in sides:
         for package in (*(more.package for more in side.details), *side.deactivated):
             names[package.cluster_source].add(package.object_name)
-    for source in {**active, **off}:
+    for source in {**active, **deactivated}:
         if len(names[source]) > 1:
             yield f"{source} is the object {' and also '.join(sorted(names[source]))}"
         elif source in active and not active[source]:
             # One entry alone has either no version or no name.
             yield f"{source}: what Git left of its two entries does not fit together"
-        elif source in active and source in off:
-            successors = sorted({str(one) for package in off[source] for one in package.replaced_by})
+        elif source in active and source in deactivated:
+            successors = sorted({str(one) for package in deactivated[source] for one in package.replaced_by})
             yield f"{source} is active, and also deactivated and replaced by {' and '.join(successors)}"
 
 

@@ -11,7 +11,7 @@ from render.references import Digest, PartialSource, Source, parse_dependency_so
 K = TypeVar("K")
 V = TypeVar("V")
 
-# A newer version is refused, a newer revision is read: it only adds what may be ignored.
+# A newer version is refused. A newer revision is read: it only adds fields that may be ignored.
 FORMAT_VERSION = 1
 FORMAT_REVISION = 0
 _SORTED_FIELDS = ("objects", "unclaimed", "fields", "overrides")
@@ -21,12 +21,12 @@ _set = object.__setattr__
 
 
 class State(StrEnum):
-    """Where a package is in its life; what is gone is in no lock."""
+    """The state of a package; a package that is gone is in no lock."""
 
     WANTED = "wanted"
     # No longer required; it stays active until it is retired.
     ORPHANED = "orphaned"
-    # Replaced by another package, and switched off.
+    # Replaced by another package.
     DEACTIVATED = "deactivated"
 
 
@@ -47,14 +47,14 @@ class KeptPin:
 
     tag: str
     digest: Digest
-    # Where its bytes are, and the source that the object named; both as with packages, of which they may differ.
+    # The source of its bytes, and the source that the object named, where these differ from the package's own.
     source: Source | None = None
     installed_as: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """A source that a package has taken the place of."""
+    """A source that a package has replaced."""
 
     source: Source
     strategy: Strategy
@@ -62,7 +62,7 @@ class Replaced:
 
 
 class _Pinned:
-    """What follows from how a package is pinned, wherever it is locked."""
+    """The properties that follow from how a package is pinned, here or in another folder."""
 
     __slots__ = ()
 
@@ -84,7 +84,7 @@ class _Pinned:
 
     @property
     def cluster_reference(self) -> str:
-        """What its object says in spec.package."""
+        """The text of spec.package in its object."""
         return f"{self.cluster_source}{'@' if self.by_digest else ':'}{self.version}"
 
     @property
@@ -112,9 +112,9 @@ class LockedPackage(_Pinned):
     dependencies: tuple[LockedDependency, ...] = ()
     # Sources of the packages that need it, sorted; a root is also required by the user, under `root`.
     required_by: tuple[str, ...] = ()
-    # What the user asked for, if it is a root; the text of a tag, digest or constraint.
+    # The request of a root: the text of a tag, digest or constraint.
     root: str | None = None
-    # Of a package that is installed by its digest: the tag that carries it, if one does.
+    # The tag of a package that is installed by its digest, if it has one.
     tag: str | None = None
     # How many objects of each kind it installs, and the digest of their sorted list.
     objects: Mapping[str, int] = field(default_factory=dict)
@@ -127,19 +127,19 @@ class LockedPackage(_Pinned):
     detached: tuple[str, ...] = ()
     # The fields of the user's manifest beyond spec.package; they stay when the manifest goes.
     fields: Mapping[str, object] = field(default_factory=dict)
-    # What the settings add to them.
+    # The fields that the settings add.
     overrides: Mapping[str, object] = field(default_factory=dict)
     # Newest first, without the current one.
     kept_pins: tuple[KeptPin, ...] = ()
     state: State = State.WANTED
     # Whether it is leaving without its guard, so that it can be dropped after the next sync.
     released: bool = False
-    # What it has taken the place of, sorted by source; and what has taken its own place.
+    # The sources that it has replaced, sorted; and those that have replaced it.
     replaces: tuple[Replaced, ...] = ()
     replaced_by: tuple[Source, ...] = ()
-    # Of an alias: the source that its object names, by which the cluster knows it.
+    # The source that the object of an alias names, and that the cluster knows.
     installed_as: Source | None = None
-    # What its entry in the cluster's Lock still names, although it is detached.
+    # The sources that its stale entry in the cluster's Lock names.
     stale_entry: tuple[str, ...] = ()
     # For a deactivated package: how many objects of each kind no active package installs.
     unclaimed: Mapping[str, int] = field(default_factory=dict)
@@ -175,7 +175,7 @@ class Provided(_Pinned):
     tag: str | None = None
     detached: bool = False
     installed_as: Source | None = None
-    # The sources that it has taken the place of.
+    # The sources that it has replaced.
     replaces: tuple[Source, ...] = ()
 
 
@@ -183,15 +183,15 @@ class Provided(_Pinned):
 class Lock:
     """What `crossplane.lock.yaml` holds."""
 
-    # What is active: everything that is wanted, and what is orphaned.
+    # The active packages: wanted and orphaned ones.
     packages: Mapping[Source, LockedPackage] = field(default_factory=dict)
-    # What resolution read, one entry per input with the digest of its canonical form.
+    # The record: one entry per input, with the digest of its canonical form.
     inputs: Mapping[str, str] = field(default_factory=dict)
-    # Of the file it was read from. Above ours, the file holds more than this value, and is not written again.
+    # The revision of the file. A file with a newer one holds more than this value, and is not written again.
     revision: int = FORMAT_REVISION
     # By the source that the cluster knows each by.
     deactivated: Mapping[Source, LockedPackage] = field(default_factory=dict)
-    # What packages here need of other folders.
+    # The packages of other folders that packages here need.
     provided: Mapping[Source, Provided] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -205,7 +205,7 @@ class Lock:
 
     def installed(self) -> list[LockedPackage]:
         """Return everything that is rendered, sorted by the text of its source."""
-        # Not by their sources: what is switched off may go by one that another package is fetched from.
+        # Two packages may have one source: a deactivated one, and an active one that is fetched from there.
         return sorted([*self.deactivated.values(), *self.packages.values()], key=_order)
 
 

@@ -1,4 +1,4 @@
-"""A lock against the world: whether the bytes are there, are what was locked, and are still what the tags name."""
+"""A lock against its registries: whether the bytes exist, equal the lock, and still have their tags."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ from render.resolve.edges import dependency_edges
 
 
 class Published(Protocol):
-    """What a registry has now."""
+    """The part of a registry that `verify` asks."""
 
     def digest(self, reference: Reference) -> Digest: ...
     def package(self, reference: Reference) -> Package: ...
 
 
 class Trouble(StrEnum):
-    """What can be wrong with a locked package."""
+    """The problems that a locked package can have."""
 
-    # Something to decide about: the lock still installs what it always did.
+    # The lock still installs the same bytes, so this can wait.
     TAG_MOVED = "tag moved"
     TAG_GONE = "tag gone"
     # Something that must not be installed, or cannot be.
@@ -48,7 +48,7 @@ class VerifyFinding:
 
 
 def verify_package(locked: LockedPackage, published: Published) -> list[VerifyFinding]:
-    """Compare a locked package with what its registry has."""
+    """Compare a locked package with its registry."""
     return [*_verify_bytes(locked, published), *verify_tag(locked, published)]
 
 
@@ -67,7 +67,7 @@ def _verify_bytes(locked: LockedPackage, published: Published) -> Iterator[Verif
 
 
 def verify_tag(locked: LockedPackage, published: Published) -> Iterator[VerifyFinding]:
-    """Tell whether the tag of a locked package still names its bytes."""
+    """Yield a finding if the tag of a locked package does not name its bytes any more."""
     if locked.version_tag is None:
         return
     try:
@@ -76,7 +76,7 @@ def verify_tag(locked: LockedPackage, published: Published) -> Iterator[VerifyFi
         yield VerifyFinding(locked, Trouble.TAG_GONE, (error.what,))
         return
     except UnusableContent:
-        # Told already, if these are the locked bytes.
+        # `_verify_bytes` reports it, if these are the locked bytes.
         return
     if now != locked.digest:
         yield VerifyFinding(locked, Trouble.TAG_MOVED, (f"locked {locked.digest}", f"it now names {now}"))

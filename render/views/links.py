@@ -36,7 +36,7 @@ class Link:
 
     @property
     def requests(self) -> list[Request]:
-        """What the dependant asks for."""
+        """The requests of the dependant."""
         return [Request.of(parse_constraint(text)) for text in self.constraints]
 
 
@@ -69,7 +69,7 @@ class Closure:
         return [*self.roots, *[orphan for orphan in orphans if not self.dependants[orphan.source]]]
 
     def is_shared(self, package: Target) -> bool:
-        """Tell whether more than one package depends on this one."""
+        """Return whether more than one package depends on this one."""
         return len(self.dependants[package.source]) > 1
 
 
@@ -97,7 +97,7 @@ def read_closure(lock: Lock) -> Closure:
 
 
 def root_request(package: LockedPackage) -> Request | None:
-    """Return what the user asked for, from the text that the lock keeps of it."""
+    """Return the request of a root, from its text in the lock."""
     text = package.root
     if text is None or text == ANY_VERSION:
         return None if text is None else Request()

@@ -11,7 +11,7 @@ from render.references import Source
 from render.texts import linked
 from render.views.links import Closure, Link
 
-# Paths can outnumber the packages beyond all measure; past this it does not matter how many there are.
+# There can be far more paths than packages; above this number, the exact one does not matter.
 MOST_COUNTED = 10**15
 
 
@@ -62,7 +62,7 @@ def _count_from_everywhere(closure: Closure, source: Source) -> dict[Source, int
 
 
 def shortest_ways(closure: Closure, source: Source, most: int) -> Iterator[Way]:
-    """Yield paths, shortest first and then by their sources; only what is yielded is ever walked."""
+    """Yield paths, shortest first and then by their sources; no other path is walked."""
     distances = _distances(closure, source)
     # The length that a path will have in the end, its sources so far, and the way itself.
     open_ways: list[tuple[int, tuple[str, ...], Way]] = [
@@ -86,7 +86,7 @@ def shortest_ways(closure: Closure, source: Source, most: int) -> Iterator[Way]:
 
 
 def _distances(closure: Closure, source: Source) -> dict[Source, int]:
-    """Return for every package above a source how many links there are at least down to it."""
+    """Return the number of links of the shortest path from every package above a source."""
     distances = {source: 0}
     queue = [source]
     for one in queue:

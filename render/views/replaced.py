@@ -92,7 +92,7 @@ def _still_naming(closure: Closure, source: Source) -> Iterator[Link]:
 def _head(found: Succession) -> str:
     package = found.deactivated
     if package is None:
-        return f"{visible(str(found.source))} is not installed from here: others have taken its place"
+        return f"{visible(str(found.source))} is not installed from here: other packages have replaced it"
     marks = ", ".join([package.kind, *leaving_marks(package)])
     return f"{visible(str(found.source))} {format_locked(package)} [{marks}]"
 

@@ -37,7 +37,7 @@ def _lines(changes: Changes, after: Lock, folder: str) -> Iterator[tuple[str, st
         yield "Updated", f"{new.source} {_versions(old, new)} ({_step(old, new)}{_reason(new)})"
     yield from (("Added", f"{_pin(new)} ({_reason(new)})") for new in changes.added)
     yield from (("Moved", _moved(moved)) for moved in changes.moved)
-    yield from (("Off", f"{_pin(new)} ({_off(new, folder)})") for new in changes.off)
+    yield from (("Off", f"{_pin(new)} ({_off(new, folder)})") for new in changes.deactivated)
     yield from (("Leaving", f"{_pin(new)} ({_leaving(new, folder)})") for new in changes.leaving)
     for old, new in changes.returned:
         was = "was deactivated" if old.state is State.DEACTIVATED else "was leaving"
@@ -198,7 +198,7 @@ def report_document(folder: str, before: Lock, after: Lock) -> dict[str, Any]:
         "added": [_entry(package) for package in changes.added],
         "updated": [_change(pair) for pair in changes.updated],
         "moved": [_moved_document(moved) for moved in changes.moved],
-        "off": [_entry(package) for package in changes.off],
+        "off": [_entry(package) for package in changes.deactivated],
         "leaving": [_entry(package) for package in changes.leaving],
         "returned": [_change(pair) for pair in changes.returned],
         "released": [_entry(package) for package in changes.released],

@@ -134,7 +134,7 @@ def test_an_entry_of_the_cluster_that_may_be_there_is_explained(
     earlier = run(["diff", "-", "--exit-code", "--crossplane-version", "v2.3.4"])
 
     assert (later, earlier) == (0, 3)
-    assert f"{HOME}/app v1.0.0 is switched off" in explained
+    assert f"{HOME}/app v1.0.0 is deactivated" in explained
     assert f"Removed {HOME}/app v1.0.0 (replaced by {HOME}/successor)" in capsys.readouterr().out
 
 

@@ -485,5 +485,5 @@ def test_a_package_of_unknown_objects_leaves_only_if_that_is_accepted(
     output = capsys.readouterr()
     assert (refused, accepted, kept) == (1, 0, before)
     assert "xplock lock --accept-unknown-objects" in advice
-    assert f"warning: {HOME}/lone leaves; what it installed is not known" in output.err
+    assert f"warning: {HOME}/lone leaves; its installed objects are not known" in output.err
     assert f"Leaving  {HOME}/lone v1.0.0" in output.out

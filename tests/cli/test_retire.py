@@ -180,9 +180,9 @@ def test_a_live_object_with_its_guard_has_to_sync_first(
     ("text", "says"),
     [
         ("", "is not among the live objects"),
-        ("kind: [", "these are no objects of a cluster"),
+        ("kind: [", "input is not kubectl output"),
         (live("acme-other"), "is not among the live objects"),
-        (live("acme-app") * 2, "these are no objects of a cluster"),
+        (live("acme-app") * 2, "input is not kubectl output"),
     ],
     ids=["nothing", "broken", "another object", "two calls without ---"],
 )

@@ -371,7 +371,7 @@ def test_what_a_used_folder_takes_over_is_dropped_and_told(
     assert code == 0
     assert locked(app) == {"app": "v1.0.0", "tool": "v1.0.0"}
     assert f"Removed  {HOME}/base v1.1.0 (../platform provides it now)" in output.out
-    assert f"{HOME}/lone is dropped here and goes on in ../platform, which provides it" in output.err
+    assert f"{HOME}/lone is dropped here; ../platform provides it from now on" in output.err
 
 
 def test_a_dry_run_of_rendering_sees_used_folders(world: World, capsys: pytest.CaptureFixture[str]) -> None:

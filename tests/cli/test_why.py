@@ -109,7 +109,7 @@ def moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         ("net", "mesh v2.0.0 [Provider, alias of net]", "  net, by alias, consent: moves"),
         ("mesh", "mesh v2.0.0 [Provider, alias of net]", "  app v1.0.0  *  satisfied, for net"),
         ("disk", "disk v1.0.0 [Provider, off]", "  store v3.0.0, by deactivate, consent: moves"),
-        ("tape", "tape is not installed from here: others have taken its place", "Replaced by (1)"),
+        ("tape", "tape is not installed from here: other packages have replaced it", "Replaced by (1)"),
         (
             "gone",
             "gone v1.0.0 [Provider, orphaned]",

@@ -20,7 +20,7 @@ from render.lifecycle.names import NameTaken
 from render.lifecycle.plan import make_plan
 from render.lifecycle.rules import check_plan
 from render.lifecycle.states import Context, StableResolution
-from render.lifecycle.write import write_lock
+from render.lifecycle.write import make_lock
 from render.limits import Limits
 from render.lock.consistency import check_closure
 from render.lock.model import Lock, LockedDependency, LockedPackage
@@ -135,7 +135,7 @@ def lock_root(text: str) -> Lock:
     reference = parse_reference(text)
     root = Root(reference.source, Request(tag=reference.tag), "root.yaml")
     resolution = resolve(Wanted((root,), follow_families=False), EcosystemCatalog(), Limits())
-    return write_lock(check_plan(make_plan(StableResolution(resolution), Context())))
+    return make_lock(check_plan(make_plan(StableResolution(resolution), Context())))
 
 
 def facts_of(package: LockedPackage) -> tuple[object, ...]:

@@ -209,7 +209,7 @@ def test_a_root_for_what_was_replaced_there_is_refused() -> None:
         using(there).lock("old v1.0.0")
 
     assert caught.value.why[0] == (
-        f"old.yaml asks for {named('old')}; the lock of ../platform has {named('other')} in its place"
+        f"old.yaml asks for {named('old')}; the lock of ../platform has replaced it by {named('other')}"
     )
 
 
@@ -343,7 +343,7 @@ def test_what_has_moved_here_cannot_be_provided_by_another_folder() -> None:
     with pytest.raises(BelongsElsewhere) as caught:
         app.lock("other", moves=())
 
-    assert caught.value.why == (f"the lock has {named('other')} in its place",)
+    assert caught.value.why == (f"the lock has replaced it by {named('other')}",)
 
 
 def test_a_move_that_was_taken_back_there_is_taken_back_here() -> None:
@@ -445,7 +445,7 @@ def test_a_successor_that_its_folder_no_longer_has_is_missed() -> None:
         app.lock("net", moves=())
 
     assert caught.value.why == (
-        f"{named('old')} is switched off for {named('other')}, which is neither here nor provided",
+        f"{named('old')} is deactivated for {named('other')}, which is neither here nor provided",
     )
 
 
@@ -510,8 +510,7 @@ def test_what_is_dropped_is_told_unless_the_record_tells_it() -> None:
     app.lock("app v1.0.0")
 
     assert app.notes == tuple(
-        f"{named(name)} is dropped here and goes on in ../platform, which provides it"
-        for name in ("net", "solo")
+        f"{named(name)} is dropped here; ../platform provides it from now on" for name in ("net", "solo")
     )
 
 
@@ -537,5 +536,5 @@ def test_a_move_there_of_what_is_locked_here_makes_the_lock_out_of_date() -> Non
 
     assert compare_provided(app.current, app.around) == [
         f"../platform provides {named('legacy')}",
-        f"the lock of ../platform has others in the place of {named('old')}",
+        f"the lock of ../platform has replaced {named('old')}",
     ]

@@ -143,7 +143,7 @@ def test_what_takes_the_place_of_a_package_that_is_switched_off_cannot_have_its_
     with pytest.raises(NameTaken) as caught:
         story.lock(wish("new", name="mine"), moves=(move("old", "new"),))
 
-    assert caught.value.next == ("the old one keeps its object, switched off; name the new one acme-new",)
+    assert caught.value.next == ("the old one keeps its object, deactivated; name the new one acme-new",)
 
 
 def test_what_was_behind_an_alias_that_is_switched_off_waits_until_its_object_is_gone() -> None:
@@ -160,7 +160,7 @@ def test_what_was_behind_an_alias_that_is_switched_off_waits_until_its_object_is
 
     assert caught.value.why[1] == f"{named('tool')} v1.0.0 has it already"
     assert caught.value.next == (
-        f"let go of the old one first: xplock retire {named('tool')}",
+        f"retire the old one first: xplock retire {named('tool')}",
         "or give the new one a name of its own in a manifest",
     )
 

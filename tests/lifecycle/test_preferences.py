@@ -112,7 +112,7 @@ def test_what_others_have_replaced_cannot_be_named_but_tells_by_whom(text: str) 
     with pytest.raises(UnknownPackage) as caught:
         find_source(text, MOVED)
 
-    assert caught.value.why == (f"{named('mesh')} has taken its place",)
+    assert caught.value.why == (f"{named('mesh')} has replaced it",)
     assert caught.value.next == (f"name {named('mesh')} instead",)
     assert find_known(text, MOVED) == named(text.rpartition("/")[2])
 

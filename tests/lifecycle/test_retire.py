@@ -87,7 +87,7 @@ def left_alone() -> Story:
 
 
 def replaced(*, crossplane: Version = V2_3, user: str = "") -> Story:
-    """A folder in which new has taken the place of old, which is switched off."""
+    """A folder in which new has replaced old, which is deactivated."""
     story = Story(CATALOG)
     more = [user] if user else []
     story.lock("old", "keep", *more, crossplane_version=crossplane)
@@ -195,7 +195,7 @@ def test_a_package_that_others_need_is_refused_with_all_that_have_to_go_along() 
     assert caught.value.exit_code == 4
     assert caught.value.why == (f"{named('net')} v1.0.0 needs {named('dns')} v1.0.0",)
     assert caught.value.next == (
-        f"let go of all of them: xplock retire {named('app')} {named('dns')} {named('net')}",
+        f"retire all of them: xplock retire {named('app')} {named('dns')} {named('net')}",
     )
 
 
@@ -352,9 +352,9 @@ def test_a_successor_is_refused_while_what_it_replaced_is_there() -> None:
         retire(story.current, "new")
 
     assert caught.value.why == (
-        f"{named('old')} v1.0.0 is switched off, and {named('new')} v1.0.0 has what it installed",
+        f"{named('old')} v1.0.0 is deactivated, and {named('new')} v1.0.0 has the objects that it installed",
     )
-    assert caught.value.next == (f"let go of all of them: xplock retire {named('new')} {named('old')}",)
+    assert caught.value.next == (f"retire all of them: xplock retire {named('new')} {named('old')}",)
 
 
 def test_a_successor_goes_together_with_what_it_replaced() -> None:
@@ -440,7 +440,7 @@ def test_what_stands_where_a_stale_entry_would_install_something_is_refused_alon
 
     assert caught.value.why == (
         f"the cluster's Lock still has an entry of {named('user')} v1.0.0, "
-        f"and Crossplane would install what that names in the place of {AWAY} v1.0.0",
+        f"and Crossplane would install the package that it names in place of {AWAY} v1.0.0",
     )
     assert f"xplock lock -P {named('user')}" in caught.value.next[0]
 
@@ -567,7 +567,7 @@ def test_a_long_command_is_told_on_lines_that_a_shell_takes() -> None:
         retire(lock, "last")
 
     lines = [line.removesuffix("\\").strip() for line in caught.value.next]
-    assert lines[:2] == ["let go of all of them:", "xplock retire"]
+    assert lines[:2] == ["retire all of them:", "xplock retire"]
     assert lines[2:] == sorted(str(named(name)) for name in [*names, "last"])
     assert [line.endswith(" \\") for line in caught.value.next] == [False, *[True] * 21, False]
 
@@ -621,7 +621,7 @@ def test_a_package_that_leaves_such_a_folder_has_to_go_along() -> None:
         retire_packages(["net"], [platform, shop])
 
     assert caught.value.next == (
-        f"let go of all of them: xplock retire {named('app')} {named('net')} -C platform -C shop",
+        f"retire all of them: xplock retire {named('app')} {named('net')} -C platform -C shop",
     )
 
 
@@ -641,7 +641,7 @@ def test_only_what_is_leaving_is_advised_to_go_along() -> None:
         f"{named('second')} v1.0.0 needs {named('net')} v1.0.0",
     )
     assert caught.value.next[-1] == (
-        f"let go of all of them: xplock retire {named('net')} {named('second')} -C platform -C shop"
+        f"retire all of them: xplock retire {named('net')} {named('second')} -C platform -C shop"
     )
 
 

@@ -44,7 +44,7 @@ def test_two_packages_that_bring_one_object_cannot_be_in_two_folders(shared: str
 
     assert caught.value.exit_code == 4
     assert caught.value.what == f"{named('fork')} would install what {named('base')} in ../platform installs"
-    assert caught.value.why == (f"both bring {shared}, and a cluster has each of them once",)
+    assert caught.value.why == (f"both install {shared}, and a cluster has each of them once",)
     assert caught.value.next[1:4] == (
         "  moves:",
         f"    - from: {named('fork')}",
@@ -91,7 +91,7 @@ def test_what_is_not_at_hand_is_told() -> None:
     app.lock("fork")
 
     assert app.notes == (
-        f"what {named('base')} in ../platform installs is not at hand, and was not compared",
+        f"the installed objects of {named('base')} in ../platform cannot be fetched and were not compared",
     )
 
 

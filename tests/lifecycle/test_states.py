@@ -1,4 +1,4 @@
-"""What becomes of packages that nobody asks for any more."""
+"""Packages that are not required any more."""
 
 from rig.builders.catalogs import FakeCatalog, named
 from rig.builders.lock_story import Story, move, states

@@ -36,7 +36,9 @@ def test_objects_that_no_successor_brings_are_counted_and_told() -> None:
     lock = told.lock("app v2.0.0", moves=(move("all", "store"),))
 
     assert lock.deactivated[named("all")].unclaimed == {"CustomResourceDefinition": 1}
-    start = f"{named('all')} is off, and {named('store')} took over all but 1 CustomResourceDefinition: "
+    start = (
+        f"{named('all')} is deactivated, and {named('store')} took over all but 1 CustomResourceDefinition: "
+    )
     assert any(note.startswith(start) for note in told.notes)
 
 

@@ -128,7 +128,7 @@ def test_what_is_off_has_no_entry_up_to_v2_3_and_may_have_one_after(
     assert found.equal is equal
     if equal:
         assert found.explained == (
-            f"{ACME}/net v1.0.0 is switched off; from Crossplane v2.4 on its entry may stay",
+            f"{ACME}/net v1.0.0 is deactivated; from Crossplane v2.4 on its entry may stay",
         )
     else:
         assert [(item.source, item.note) for item in found.removed] == [

@@ -38,7 +38,7 @@ def told(changes: Changes) -> dict[str, list[str]]:
     pairs = {"updated": changes.updated, "returned": changes.returned}
     singles = {
         "added": changes.added,
-        "off": changes.off,
+        "off": changes.deactivated,
         "leaving": changes.leaving,
         "released": changes.released,
         "removed": changes.removed,

@@ -28,7 +28,7 @@ def test_what_is_not_there_is_not_answered() -> None:
 
     assert served(made, "app", "gone") == []
     assert not answered(made, "app", "gone")
-    # Nobody depends on what is switched off.
+    # No package depends on a deactivated one.
     assert not answered(made, "app", "net")
 
 

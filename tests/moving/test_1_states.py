@@ -396,7 +396,7 @@ def test_what_has_taken_the_place_of_a_package_that_is_off_is_not_retired_and_th
 
     assert states(told.current)["heir"] == "v2.0.0 orphaned"
     assert caught.value.why[0].startswith(
-        f"{named('base')} v1.0.0 is switched off, and {named('heir')} v2.0.0"
+        f"{named('base')} v1.0.0 is deactivated, and {named('heir')} v2.0.0"
     )
 
 

@@ -140,7 +140,7 @@ def test_a_claim_on_what_is_asked_for_is_refused() -> None:
     assert caught.value.exit_code == 4
     assert caught.value.what == f"{named('new')} says that it replaces {named('old')}, and you ask for both"
     assert caught.value.why == (f"{named('old')} is asked for in old.yaml",)
-    assert caught.value.next == (f"ask for {named('new')} alone, or drop what brings it",)
+    assert caught.value.next == (f"ask for {named('new')} alone, or drop the package that requires it",)
 
 
 def test_two_claimants_are_refused_with_the_lines_that_decide() -> None:
@@ -391,7 +391,7 @@ CIRCLE = f"moves: [{{from: {at('old')}, to: {at('new')}}}, {{from: {at('new')}, 
             ["app", "old"],
             moves("old", "new"),
             4,
-            f"{HOME}/old is asked for, and {HOME}/new has taken its place",
+            f"{HOME}/old is asked for, and {HOME}/new has replaced it",
             "xplock.yaml: moves[0] says that it has moved",
             f"ask for {HOME}/new instead",
         ),
@@ -415,7 +415,7 @@ CIRCLE = f"moves: [{{from: {at('old')}, to: {at('new')}}}, {{from: {at('new')}, 
             ["app", "old", "config"],
             moves("nobody", "config"),
             4,
-            f"{HOME}/nobody moves, and nobody has or needs it",
+            f"{HOME}/nobody moves, and no package has or needs it",
             "xplock.yaml: moves[0] says that it has moved",
             "remove the entry, or correct its source",
         ),
@@ -441,7 +441,7 @@ CIRCLE = f"moves: [{{from: {at('old')}, to: {at('new')}}}, {{from: {at('new')}, 
             4,
             f"{HOME}/one says that it replaces {HOME}/old, and you ask for both",
             f"{HOME}/old is asked for in xplock.yaml: roots[1]",
-            f"ask for {HOME}/one alone, or drop what brings it",
+            f"ask for {HOME}/one alone, or drop the package that requires it",
         ),
         (
             ["app", "one", "two"],

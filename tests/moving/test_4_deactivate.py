@@ -1,4 +1,4 @@
-"""Moving, section 4: a package that is switched off is there in full until it is retired; and how a move is undone."""
+"""Moving, section 4: a deactivated package is there in full until it is retired; and how a move is undone."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -322,7 +322,7 @@ def test_a_git_revert_leaves_the_new_package_in_control(crossplane: str, seed: i
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    """A folder in which old is switched off, since new has taken its place."""
+    """A folder in which old is deactivated, since new has replaced it."""
     world = World(tmp_path)
     for name in ("old", "new"):
         world.publish(f"{name} v1.0.0", kind="Provider", crds=["olds.acme.org"])
@@ -441,7 +441,7 @@ def test_without_guards_a_replacement_is_not_dropped_while_something_is_off_for_
 
     assert caught.value.exit_code == 4
     assert caught.value.why == (
-        f"{named('old')} is switched off for {named('new')}, which is neither here nor provided",
+        f"{named('old')} is deactivated for {named('new')}, which is neither here nor provided",
     )
     assert told.current == before
 
@@ -458,4 +458,4 @@ def test_a_replacement_that_somebody_took_out_of_the_lock_is_missed(
 
     assert ([refused.code for refused in codes], text_of(shop)) == ([3, 4], edited)
     assert f"{HOME}/old is replacedBy {HOME}/new, which does not replace it" in codes[0].why
-    assert codes[1].why == [f"{HOME}/old is switched off for {HOME}/new, which is neither here nor provided"]
+    assert codes[1].why == [f"{HOME}/old is deactivated for {HOME}/new, which is neither here nor provided"]

@@ -160,8 +160,8 @@ def test_objects_that_can_no_longer_be_had_are_told_of() -> None:
     with pytest.raises(UnknownObjects) as caught:
         told.lock("new", "other")
 
-    assert caught.value.what == f"{named('old')} leaves, and nobody can tell what it installed"
-    assert f"{named('old')}@{digest_of('old v1.0.0')} can no longer be had" in caught.value.why
+    assert caught.value.what == f"{named('old')} leaves, and its installed objects are not known"
+    assert f"{named('old')}@{digest_of('old v1.0.0')} cannot be fetched any more" in caught.value.why
     assert "xplock lock --accept-unknown-objects" in caught.value.next[0]
 
 
@@ -172,7 +172,9 @@ def test_then_it_leaves_only_if_that_is_accepted_and_it_is_said() -> None:
     told.lock("new", "other", options=LockOptions(accept_unknown_objects=True))
 
     assert states(told.current)["old"] == "v1.0.0 orphaned"
-    assert told.notes == (f"{named('old')} leaves; what it installed is not known, and was not compared",)
+    assert told.notes == (
+        f"{named('old')} leaves; its installed objects are not known and were not compared",
+    )
 
 
 def test_by_the_command_what_is_in_the_cache_is_still_known(

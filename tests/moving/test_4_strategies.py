@@ -129,7 +129,7 @@ def test_a_function_is_neither_an_alias_nor_switched_off(new: str, strategy: str
         told.lock("flow v1.0.0", new, moves=(move("fn", new, strategy=strategy),))
 
     assert caught.value.exit_code == 4
-    assert caught.value.what == f"{named('fn')} cannot make room for {named(new)} by {strategy}"
+    assert caught.value.what == f"cannot move {named('fn')} to {named(new)} with strategy {strategy}"
     assert "it is a Function" in caught.value.why[0]
     assert told.current == before
 
@@ -385,7 +385,7 @@ def test_a_package_is_not_switched_off_for_one_that_derives_its_name_unless_that
 
     assert caught.value.exit_code == 4
     assert caught.value.next == (
-        "the old one keeps its object, switched off; give the new one a name of its own in a manifest",
+        "the old one keeps its object, deactivated; give the new one a name of its own in a manifest",
     )
     assert objects_of(told.current) == {f"{AWAY}/old": "the-new-one", "old": "acme-old"}
 
@@ -458,7 +458,7 @@ def test_what_cannot_be_done_leaves_the_file_as_it_is(
     refused = refusal(capsys, "lock", str(project))
 
     assert (refused.code, text_of(project)) == (4, before)
-    assert refused.what == f"{HOME}/old cannot make room for {HOME}/new by repoint"
+    assert refused.what == f"cannot move {HOME}/old to {HOME}/new with strategy repoint"
     assert refused.why == [
         "Crossplane would name it acme-new, and the object is acme-old: it would create that one as well"
     ]

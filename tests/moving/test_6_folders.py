@@ -285,7 +285,7 @@ def test_what_leaves_this_folder_and_is_provided_by_a_used_one_is_dropped_at_onc
 
     assert (code, {*locked(Path("app"))}, {*locked(Path("platform"))}) == (0, {"app"}, {"base", "lone"})
     assert is_guarded(last["acme-lone"])
-    assert f"{HOME}/lone is dropped here and goes on in ../platform" in capsys.readouterr().err
+    assert f"{HOME}/lone is dropped here; ../platform provides it" in capsys.readouterr().err
 
 
 def test_a_package_that_two_folders_need_and_neither_provides_is_refused_with_a_shared_folder_and_its_lines(

@@ -121,6 +121,6 @@ def test_a_handover_is_agreed_to_with_the_lines_of_the_error(
     code = run(["-q", "lock", str(project)])
 
     assert (refused.code, kept, code) == (4, before, 0)
-    assert refused.why[0] == "both bring CustomResourceDefinition as.acme.org"
+    assert refused.why[0] == "both install CustomResourceDefinition as.acme.org"
     assert locked(project) == {"new": "v1.0.0"}
     assert f"deactivated:\n- source: {HOME}/old\n" in text_of(project).decode()

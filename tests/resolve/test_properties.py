@@ -19,7 +19,7 @@ from render.lifecycle.plan import make_plan
 from render.lifecycle.preferences import Upgrade, kept_candidates, pinned_digests
 from render.lifecycle.rules import check_plan
 from render.lifecycle.states import Context, StableResolution
-from render.lifecycle.write import write_lock
+from render.lifecycle.write import make_lock
 from render.limits import Limits
 from render.lock.consistency import check_closure
 from render.lock.model import Lock
@@ -210,7 +210,7 @@ def lock_again(case: Case, run: int, current: Lock, roots: Sequence[Root] | None
         upgraded=released,
     )
     resolution = resolve(wanted, case.catalog(), Limits())
-    return write_lock(check_plan(make_plan(StableResolution(resolution), Context(current))))
+    return make_lock(check_plan(make_plan(StableResolution(resolution), Context(current))))
 
 
 def locked_tags(lock: Lock) -> dict[str, str]:

@@ -57,7 +57,7 @@ def test_what_is_not_installed_any_more_tells_what_is() -> None:
     assert (
         told(repointed, "old-net")
         == """\
-old-net is not installed from here: others have taken its place
+old-net is not installed from here: other packages have replaced it
 
 Replaced by (1)
   net v2.0.0, by repoint, consent: claim
@@ -74,7 +74,7 @@ def test_what_was_replaced_in_another_folder_names_what_that_one_provides() -> N
     assert (
         told(used, "old-dns")
         == """\
-old-dns is not installed from here: others have taken its place
+old-dns is not installed from here: other packages have replaced it
 
 Replaced by (1)
   dns v1.5.0

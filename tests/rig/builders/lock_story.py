@@ -16,7 +16,7 @@ from render.lifecycle.retire import retire_packages
 from render.lifecycle.rules import check_plan
 from render.lifecycle.states import Context, was_guarded
 from render.lifecycle.update import LockOptions, update_lock
-from render.lifecycle.write import write_lock
+from render.lifecycle.write import make_lock
 from render.limits import Limits
 from render.lock.format import format_lock
 from render.lock.model import Lock, LockedPackage
@@ -162,4 +162,4 @@ def made_lock(
     wanted = Wanted(roots, preferred=kept, pinned=pinned_digests(before, kept))
     context = Context(before, replace(settings, moves=tuple(moves)), record or {})
     answer = resolve_with_moves(wanted, context, catalog, Limits())
-    return write_lock(check_plan(make_plan(answer, context)))
+    return make_lock(check_plan(make_plan(answer, context)))
