@@ -9,6 +9,7 @@ from render.digests import sha256_hex
 from render.lean import dataclass, field
 from render.references import Digest, PartialSource, Source
 
+PACKAGE_GROUP = "pkg.crossplane.io"
 _DEFINITIONS = frozenset(
     {"CustomResourceDefinition", "CompositeResourceDefinition", "ManagedResourceDefinition"}
 )

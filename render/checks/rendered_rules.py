@@ -14,10 +14,10 @@ from render.inputs.objects import REVISIONS, find_items_key
 from render.inputs.projects import Inputs
 from render.lean import Any, TypeAlias
 from render.lock.model import Lock, LockedPackage, spec_of
-from render.manifests.identity import PACKAGE_GROUP, Identity, group_of, identify
+from render.manifests.identity import Identity, group_of, identify
 from render.manifests.passthrough import is_lock
 from render.names import revision_name
-from render.packages import Kind
+from render.packages import PACKAGE_GROUP, Kind
 from render.references import split_tag
 from render.settings import PinMode
 from render.texts import first_lines

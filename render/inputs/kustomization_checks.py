@@ -8,26 +8,32 @@ from typing import Any, NamedTuple
 
 from render.errors import InvalidInput, RenderError, in_one_line
 from render.inputs.folders import is_repository, list_kustomizations, read_inside
+from render.inputs.kustomization_keys import PATHS_BELOW, PLAIN_KEYS, find_unknown_keys
 from render.inputs.problems import placed
 from render.limits import LimitExceeded, Limits
-from render.yaml.documents import Place, file_rules, parse_documents
+from render.yaml.documents import Place, kustomization_rules, parse_documents
 from render.yaml.fields import Fields, Problems, format_place
+from render.yaml.folding import KnownFields, find_lookalike_fields, fold
 
-# Keys without any path in them. kustomize reads keys in upper or lower case (RESOURCES is resources), and a later
-# version may know more keys, so a key that is not listed here or below is refused.
-_PLAIN_KEYS = frozenset({
-    "apiVersion", "kind", "metadata", "namePrefix", "nameSuffix", "namespace", "commonLabels", "labels",
-    "commonAnnotations", "images", "imageTags", "replicas", "vars", "sortOptions", "generatorOptions",
-    "buildMetadata",
-})  # fmt: skip
-_PATHS_BELOW = frozenset({
-    "patches", "patchesJson6902", "replacements", "openapi", "configMapGenerator", "secretGenerator",
-})  # fmt: skip
 _FOLDER_LISTS = ("resources", "bases", "components")
 _FILE_LISTS = ("crds", "configurations", "patchesStrategicMerge")
 _PLUGIN_LISTS = ("generators", "transformers", "validators")
 _HELM_KEYS = ("helmCharts", "helmChartInflationGenerator", "helmGlobals")
+# What kustomize needs to know of a plugin before it runs it.
+_PLUGIN_FIELDS: KnownFields = {
+    "apiVersion": None,
+    "kind": None,
+    "metadata": dict.fromkeys(("name", "namespace", "labels", "annotations")),
+}
 _PATH_NAMES = frozenset({"path", "paths", "file", "files", "env", "envs"})
+
+# kustomize reads keys in upper or lower case (RESOURCES is resources), and a later version may know more keys, so a key
+# that is not listed is refused.
+_KEYS: KnownFields = {
+    **PLAIN_KEYS,
+    **PATHS_BELOW,
+    **dict.fromkeys((*_FOLDER_LISTS, *_FILE_LISTS, *_PLUGIN_LISTS)),
+}
 
 # Everything that kustomize could take for a URL or a git repository: a scheme, user@host, host:path, ?ref=, //, .git
 _REMOTE = re.compile(r"[:@?\\]|//|^github\.com(?:/|$)|\.git(?:/|$)|(?:^|/)_git(?:/|$)", re.IGNORECASE)
@@ -52,7 +58,7 @@ def read_paths(file: Path, limits: Limits) -> list[tuple[str, str]]:
     """Return the paths that a kustomization names, each with its place; without the names that generators give files."""
     document = _only_document(read_inside(file, file.parent, limits), limits)
     lists = _entries(Fields(document, Problems()), (*_FOLDER_LISTS, *_FILE_LISTS, *_PLUGIN_LISTS))
-    keys = sorted(_PATHS_BELOW & document.keys())
+    keys = sorted(PATHS_BELOW.keys() & document.keys())
     below = [entry for key in keys for entry in _path_texts(document[key], (key,))]
     found = [
         *((place, entry) for place, entry in lists if not _is_inline(entry)),
@@ -97,7 +103,7 @@ def _check_folder(
 
 
 def _only_document(data: bytes, limits: Limits) -> Mapping[str, Any]:
-    documents = parse_documents(data, file_rules(limits))
+    documents = parse_documents(data, kustomization_rules(limits))
     if len(documents) != 1 or not isinstance(documents[0], dict):
         raise InvalidInput("expected one document, a mapping")
     return documents[0]
@@ -116,12 +122,14 @@ class _Check:
     def document(self, document: Mapping[str, Any]) -> None:
         fields = Fields(document, self._problems)
         for key, value in document.items():
-            if key in _PATHS_BELOW:
-                self._paths_below(value, (key,))
-            elif key in _HELM_KEYS:
+            if key in _HELM_KEYS:
                 fields.complain("charts are not inflated, since that runs helm", key)
-            elif key not in (*_PLAIN_KEYS, *_FOLDER_LISTS, *_FILE_LISTS, *_PLUGIN_LISTS):
-                fields.complain("unknown key, which might fetch something or run a program", key)
+                continue
+            unknown = list(find_unknown_keys({key: value}, _KEYS, ()))
+            for place in unknown:
+                fields.complain("unknown key, which might fetch something or run a program", *place)
+            if key in PATHS_BELOW and not unknown:
+                self._paths_below(value, (key,))
         for place, entry in _entries(fields, _FOLDER_LISTS):
             self._local(entry, place)
         for place, entry in _entries(fields, _FILE_LISTS):
@@ -154,7 +162,7 @@ class _Check:
         if not _is_inline(entry) and self._refuse_unusable(entry, place):
             return
         try:
-            for document in parse_documents(self._plugin_data(entry), file_rules(self._limits)):
+            for document in parse_documents(self._plugin_data(entry), kustomization_rules(self._limits)):
                 self._plugin_document(document, place)
         except RenderError as error:
             self._problems.add(place, in_one_line(error))
@@ -168,11 +176,15 @@ class _Check:
         fields = Fields(document, Problems())
         annotations = fields.mapping("metadata").texts("annotations")
         runs = any(name.endswith("/function") for name in annotations)
-        chart = fields.text("kind").lower().startswith("helm")
-        if fields.text("apiVersion") != "builtin" or runs or chart:
+        chart = fold(fields.text("kind")).startswith("helm")
+        # kustomize takes the items of a list for plugins, too.
+        several = "items" in fields
+        if fields.text("apiVersion") != "builtin" or runs or chart or several:
             self._problems.add(
                 place, "only kustomize's builtin plugins are allowed, and none that runs a program"
             )
+        for below, problem in find_lookalike_fields(document, _PLUGIN_FIELDS):
+            self._problems.add((*place, *below), problem)
         self._paths_below(document, place)
 
     def _paths_below(self, value: Any, place: Place) -> None:
@@ -205,7 +217,7 @@ def _path_texts(value: Any, place: Place, *, in_path: bool = False) -> Iterator[
     if isinstance(value, dict):
         # Below fieldSpecs, a path is one through an object, not to a file.
         for key, item in ((key, item) for key, item in value.items() if key != "fieldSpecs"):
-            yield from _path_texts(item, (*place, key), in_path=key.lower() in _PATH_NAMES)
+            yield from _path_texts(item, (*place, key), in_path=fold(key) in _PATH_NAMES)
     elif isinstance(value, list):
         for i, item in enumerate(value):
             yield from _path_texts(item, (*place, i), in_path=in_path)

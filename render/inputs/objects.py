@@ -3,14 +3,28 @@
 from collections.abc import Mapping
 
 from render.lean import Any
-from render.packages import Kind, is_meta, is_project
+from render.packages import PACKAGE_GROUP, Kind, is_meta, is_project
 from render.yaml.documents import type_name
 from render.yaml.fields import Fields, Problems
+from render.yaml.folding import KnownFields, find_lookalike_fields, fold
 
-PACKAGE_GROUP = "pkg.crossplane.io"
 REVISIONS = {f"{kind}Revision": kind for kind in Kind}
 _LIST = "List"
 _ITEMS = "items"
+# Fields that decide what an object is and what Crossplane installs: each has to be spelled exactly so.
+_METADATA = dict.fromkeys(("name", "namespace", "labels", "annotations", "generateName", "finalizers"))
+_KNOWN: KnownFields = {**dict.fromkeys(("apiVersion", "kind", "spec", "status")), "metadata": _METADATA}
+_PACKAGE_SPEC: KnownFields = dict.fromkeys((
+    "package", "skipDependencyResolution", "revisionActivationPolicy", "revisionHistoryLimit",
+    "packagePullPolicy", "packagePullSecrets", "ignoreCrossplaneConstraints", "commonLabels",
+    "runtimeConfigRef",
+))  # fmt: skip
+_IMAGE_CONFIG_SPEC: KnownFields = {
+    "matchImages": dict.fromkeys(("type", "prefix")),
+    "rewriteImage": {"prefix": None},
+    **dict.fromkeys(("registry", "verification", "runtime")),
+}
+_SPECS: Mapping[str, KnownFields] = {**dict.fromkeys(Kind, _PACKAGE_SPEC), "ImageConfig": _IMAGE_CONFIG_SPEC}
 
 
 def list_items(value: Any) -> list[Any] | None:
@@ -32,6 +46,7 @@ def is_object(value: Any, problems: Problems) -> bool:
     fields = Fields(value, problems)
     _check_type(fields)
     _check_items(fields)
+    _check_spelling(fields)
     return not problems
 
 
@@ -77,14 +92,17 @@ def _check_items(fields: Fields) -> None:
         fields.complain(f"the key has to be spelled {_ITEMS!r}", key)
 
 
+def _check_spelling(fields: Fields) -> None:
+    value = fields.value
+    in_group = str(value.get("apiVersion")).partition("/")[0] == PACKAGE_GROUP
+    spec = _SPECS.get(str(value.get("kind"))) if in_group else None
+    for place, problem in find_lookalike_fields(value, {**_KNOWN, "spec": spec}):
+        fields.complain(problem, *place)
+
+
 def _is_list(value: Mapping[str, Any]) -> bool:
     return str(value.get("kind", "")).endswith(_LIST)
 
 
 def _reads_as_items(key: str) -> bool:
-    # Most keys need no folding, which is imported late.
-    if key.isascii():
-        return key.lower() == _ITEMS
-    from render.yaml.folding import fold
-
     return fold(key) == _ITEMS

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from render.constraints import parse_constraint
 from render.errors import InvalidInput
-from render.inputs.objects import PACKAGE_GROUP, check_numbers, is_object, list_items
+from render.inputs.objects import check_numbers, is_object, list_items
 from render.inputs.problems import placed
 from render.lean import Any, dataclass, replace
 from render.names import DNS_LABEL_MEANING, is_dns_label
-from render.packages import Kind
+from render.packages import PACKAGE_GROUP, Kind
 from render.references import DOCKER_HUB, InvalidReference, Reference, Source, parse_reference, parse_source
 from render.requests import Request, Root
 from render.rewrites import Rewrite

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from render.lean import Any, TypeAlias
-
-PACKAGE_GROUP = "pkg.crossplane.io"
+from render.packages import PACKAGE_GROUP
 
 # Group, kind, namespace, name; a missing part is empty.
 Identity: TypeAlias = tuple[str, str, str, str]

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from render.errors import InvalidInput
 from render.inputs.objects import REVISIONS, find_items_key
 from render.lock.model import spec_of
-from render.manifests.identity import PACKAGE_GROUP, Identity, identify
-from render.packages import Kind
+from render.manifests.identity import Identity, identify
+from render.packages import PACKAGE_GROUP, Kind
 from render.texts import first_lines
 
 _PIN = "ImageConfig"

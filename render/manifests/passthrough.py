@@ -4,8 +4,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 from render.errors import InvalidInput
 from render.lean import Any
-from render.manifests.identity import PACKAGE_GROUP, group_of
+from render.manifests.identity import group_of
 from render.manifests.sync_annotations import EARLY, annotate
+from render.packages import PACKAGE_GROUP
 
 _SETTINGS = ("ImageConfig", "DeploymentRuntimeConfig")
 # The API server does not know the kind until the package that defines it is installed.

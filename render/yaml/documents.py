@@ -32,6 +32,7 @@ class Rules:
     # None: the whole tree is kept, and everything unusual is an error. A set of keys: only their values are kept,
     # and only below mappings of these keys; tags and repeated keys, which other readers accept, are accepted.
     only: frozenset[str] | None = None
+    merges: bool = True
 
 
 def meta_rules(limits: Limits) -> Rules:
@@ -42,6 +43,11 @@ def meta_rules(limits: Limits) -> Rules:
 def file_rules(limits: Limits) -> Rules:
     """Return the rules for the user's own files, which may have anchors and aliases."""
     return Rules(limits, size="file_bytes", depth="file_depth", aliases=True)
+
+
+def kustomization_rules(limits: Limits) -> Rules:
+    """Return the rules for a kustomization: kustomize gives the keys of a merge another precedence than we do."""
+    return Rules(limits, size="file_bytes", depth="file_depth", aliases=True, merges=False)
 
 
 def lock_rules(limits: Limits) -> Rules:

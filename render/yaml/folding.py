@@ -1,12 +1,12 @@
 """Keys as Go compares them: encoding/json finds a field without regard to case, so `Kind` is `kind` to it."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
+from render.lean import Any, TypeAlias
 from render.yaml.documents import Place
 
 # Fields by name, with what is below each: the fields of a mapping, or of every item of a list; None: nothing to compare.
-KnownFields = Mapping[str, "KnownFields | None"]
+KnownFields: TypeAlias = Mapping[str, "KnownFields | None"]
 
 
 def fold(key: str) -> str:

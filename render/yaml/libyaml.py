@@ -199,7 +199,7 @@ class _Open:
         if self._rules.only is not None and getattr(event, "tag", None) not in (None, "!", _TEXT_TAG):
             raise InvalidDocument(f"a key has the tag {event.tag}", _line(event))
         if key == "<<" and isinstance(event, yaml.ScalarEvent) and event.implicit[0]:
-            if not self._rules.aliases:
+            if not (self._rules.aliases and self._rules.merges):
                 raise InvalidDocument("merge keys are not allowed here", _line(event))
             self._merging = True
         elif key in self.value and self._rules.only is None:

@@ -457,3 +457,119 @@ def test_the_home_that_kustomize_was_given_is_not_told(tmp_path: Path) -> None:
         build_kustomization(folder, Limits(), says)
 
     assert caught.value.why == ("cannot write ~/cache in ~",)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (
+            "configMapGenerator: [{name: a, file\u017f: ['http://127.0.0.1:1/']}]",
+            "configMapGenerator[0].file\u017f",
+        ),
+        ("secretGenerator: [{name: a, FILES: [a]}]", "secretGenerator[0].FILES"),
+        (
+            "configMapGenerator: [{name: a, options: {fileSources: [a]}}]",
+            "configMapGenerator[0].options.fileSources",
+        ),
+        ("patches: [{path: store.yaml, Path: a}]", "patches[0].Path"),
+        ("patches: [{patch: a, target: {\u212aind: a}}]", "patches[0].target.\u212aind"),
+        ("patchesJson6902: [{paTh: a}]", "patchesJson6902[0].paTh"),
+        ("replacements: [{source: {Kind: a}}]", "replacements[0].source.Kind"),
+        ("replacements: [{targets: [{select: {files: [a]}}]}]", "replacements[0].targets[0].select.files"),
+        ("openapi: {PATH: a}", "openapi.PATH"),
+        ("images: [{name: a, path: b}]", "images[0].path"),
+        ("labels: [{pairs: {a: b}, Fields: []}]", "labels[0].Fields"),
+        ("vars: [{name: a, objRef: {kind: a}}]", "vars[0].objRef"),
+        ("sortOptions: {order: legacy, path: a}", "sortOptions.path"),
+        ("generatorOptions: {envs: [a]}", "generatorOptions.envs"),
+        ("metadata: {name: a, Name: b}", "metadata.Name"),
+        ("re\u017fources: [store.yaml]", "re\u017fources"),
+    ],
+)
+def test_a_key_that_is_not_known_at_its_level_is_refused(text: str, place: str, tmp_path: Path) -> None:
+    folder = write(tmp_path, text, store=PROVIDER)
+
+    (problem,) = check_kustomizations(folder, Limits())
+
+    assert problem == (
+        f"kustomization.yaml: {place}: unknown key, which might fetch something or run a program"
+    )
+
+
+EVERY_LEVEL = """
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+metadata: {name: a, labels: {any: b}, annotations: {any: b}}
+resources: [store.yaml]
+labels: [{pairs: {any: b}, includeSelectors: false, includeTemplates: false, fields: [{path: a/b, create: true}]}]
+images: [{name: a, newName: b, newTag: c, digest: d}]
+replicas: [{name: a, count: 1}]
+vars: [{name: A, objref: {apiVersion: v1, kind: a, name: b}, fieldref: {fieldpath: a.b}}]
+sortOptions: {order: legacy, legacySortOptions: {orderFirst: [], orderLast: []}}
+generatorOptions: {disableNameSuffixHash: true, immutable: true, labels: {any: b}, annotations: {any: b}}
+patches:
+  - {patch: a, target: {group: a, version: v1, kind: b, name: c, namespace: d, labelSelector: e, annotationSelector: f},
+     options: {allowNameChange: true, allowKindChange: true}}
+replacements:
+  - source: {group: a, version: v1, kind: b, name: c, namespace: d, fieldPath: a, options: {delimiter: /, index: 1}}
+    targets:
+      - {select: {kind: a}, reject: [{kind: b}], fieldPaths: [a.b], options: {create: true, encoding: base64}}
+configMapGenerator:
+  - {name: a, namespace: b, behavior: create, literals: [a=b], files: [store.yaml], envs: [], options: {labels: {any: b}}}
+secretGenerator: [{name: a, type: Opaque, literals: [a=b]}]
+openapi: {path: store.yaml}
+"""
+
+
+def test_the_keys_of_kustomize_are_known_at_every_level(tmp_path: Path) -> None:
+    folder = write(tmp_path, EVERY_LEVEL, store=PROVIDER)
+
+    assert check_kustomizations(folder, Limits()) == []
+
+
+@pytest.mark.parametrize("key", ["generators", "transformers", "validators"])
+@pytest.mark.parametrize(
+    ("plugin", "problem"),
+    [
+        ("{apiVersion: builtin, kind: X, file\u017f: ['http://127.0.0.1:1/']}", "looks remote"),
+        ("{apiVersion: builtin, kind: X, a: [{ENV\u017f: '../../x'}]}", "outside of"),
+        ("{apiVersion: builtin, kind: X, Kind: Y}", "the key 'Kind' has to be spelled 'kind'"),
+        (
+            "{apiVersion: builtin, kind: X, metadata: {Annotation\u017f: {}}}",
+            "has to be spelled 'annotations'",
+        ),
+        (
+            "{apiVersion: builtin, kind: AnyList, items: [{apiVersion: v1}]}",
+            "only kustomize's builtin plugins",
+        ),
+        ("{apiVersion: builtin, kind: X, items: []}", "only kustomize's builtin plugins"),
+    ],
+)
+def test_plugins_are_read_as_kustomize_reads_them(
+    key: str, plugin: str, problem: str, tmp_path: Path
+) -> None:
+    folder = write(tmp_path, f'{key}: ["{plugin}"]')
+    (folder / ".git").mkdir()
+
+    assert problem in "".join(check_kustomizations(folder, Limits()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "resources: [store.yaml]\n<<: {resources: ['http://127.0.0.1:1/']}",
+        "patches: [{patch: a, <<: {path: a}}]",
+    ],
+)
+def test_merge_keys_are_refused_since_kustomize_merges_otherwise(text: str, tmp_path: Path) -> None:
+    folder = write(tmp_path, text, store=PROVIDER)
+
+    (problem,) = check_kustomizations(folder, Limits())
+
+    assert "merge keys are not allowed here" in problem
+
+
+def test_a_kustomization_may_have_anchors(tmp_path: Path) -> None:
+    folder = write(tmp_path, "namePrefix: &a my-\nnameSuffix: *a\nresources: [store.yaml]", store=PROVIDER)
+
+    assert check_kustomizations(folder, Limits()) == []

@@ -433,3 +433,56 @@ def test_text_that_looks_like_a_template_is_only_text() -> None:
     (value,) = parse_documents(b"{apiVersion: v1, kind: X, data: '{{ 7*7 }}'}", file_rules(Limits()))
 
     assert sort(value).passthrough == ({"apiVersion": "v1", "kind": "X", "data": "{{ 7*7 }}"},)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"Kind": "Provider"}, "the key 'Kind' has to be spelled 'kind'"),
+        ({"apiversion": "v1"}, "the key 'apiversion' has to be spelled 'apiVersion'"),
+        ({"\u212aind": "Provider"}, "the key '\u212aind' has to be spelled 'kind'"),
+        ({"Spec": {}}, "the key 'Spec' has to be spelled 'spec'"),
+        ({"metadata": {"Name": "a"}}, "metadata: the key 'Name' has to be spelled 'name'"),
+        (
+            {"metadata": {"annotation\u017f": {}}},
+            "metadata: the key 'annotation\u017f' has to be spelled 'annotations'",
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["ConfigMap", "ImageConfig"])
+def test_a_key_that_others_may_take_for_another_one_is_refused(
+    change: dict[str, Any], problem: str, kind: str
+) -> None:
+    api = "pkg.crossplane.io/v1beta1" if kind == "ImageConfig" else "v1"
+
+    found = problems_of({"apiVersion": api, "kind": kind, "metadata": {"name": "a"}, **change})
+
+    assert found == [f"a.yaml: {problem}"]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"RewriteImage": {"prefix": "b"}},
+        {"rewriteImage": {"prefix": "b", "Prefix": "c"}, "matchImages": [{"prefix": "a"}]},
+        {"rewriteImage": {"prefix": "b"}, "matchImages": [{"prefix": "a", "Prefix": "c"}]},
+        {"rewriteImage": {"prefix": "b"}, "matchImage\u017f": [{"prefix": "a"}]},
+    ],
+)
+def test_an_image_config_is_spelled_as_crossplane_spells_it(spec: dict[str, Any]) -> None:
+    found = problems_of({"apiVersion": "pkg.crossplane.io/v1beta1", "kind": "ImageConfig", "spec": spec})
+
+    assert "has to be spelled" in found[0]
+
+
+@pytest.mark.parametrize("key", ["Package", "\u212apackage", "pac\u212aage", "skipDependencyresolution"])
+def test_the_spec_of_a_root_is_spelled_as_crossplane_spells_it(key: str) -> None:
+    found = problems_of(provider(spec={"package": STORE, key: "x"}))
+
+    assert bool(found) is (key != "\u212apackage")
+
+
+def test_keys_of_other_levels_are_free() -> None:
+    other = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"Kind": "a", "kind": "b", "Items": "c"}}
+
+    assert sort(other).passthrough == (other,)
