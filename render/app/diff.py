@@ -3,15 +3,27 @@
 from pathlib import Path
 from typing import BinaryIO
 
+from render.errors import Differs
 from render.limits import LimitExceeded, Limits
 from render.live.diff import diff_live
 from render.live.lock import LiveLock, parse_live_lock
 from render.lock.diff import LockDiff, diff_locks
-from render.lock.file import read_lock
+from render.lock.freshness import require_lock
 from render.lock.model import Lock
 from render.lock.parse import parse_lock
 from render.system.files import LOCK_FILE, is_file, is_folder, read_plain
 from render.versions import Version
+
+
+class UnlockedRevision(Differs):
+    """A revision without a lock, where one is to be compared."""
+
+    def __init__(self, revision: str, folder: Path) -> None:
+        super().__init__(
+            f"{revision} has no {LOCK_FILE} in {folder}",
+            why="nothing was locked there at that commit",
+            next="name a revision with a lock",
+        )
 
 
 def read_live_lock(stream: BinaryIO, limits: Limits) -> LiveLock:
@@ -21,16 +33,28 @@ def read_live_lock(stream: BinaryIO, limits: Limits) -> LiveLock:
 
 
 def read_named_lock(name: str, folder: Path, limits: Limits) -> Lock:
-    """Read the lock of a folder or a file; else that of `folder` at a Git revision."""
-    path = Path(name)
-    if is_folder(path):
-        return read_lock(path, limits) or Lock()
-    return _read_file(path, limits) if is_file(path) else _read_revision(name, folder, limits)
+    """Read the lock of a folder or a file; else that of `folder` at a Git revision. Raise if there is none."""
+    lock = _find_lock(name, folder, limits)
+    if lock is None:
+        raise UnlockedRevision(name, folder)
+    return lock
+
+
+def read_earlier_lock(name: str, folder: Path, limits: Limits) -> Lock:
+    """Read a lock in the same way; one that a revision lacks is empty, so that everything is new since then."""
+    return _find_lock(name, folder, limits) or Lock()
 
 
 def compare_locks(old: Lock | LiveLock, new: Lock, crossplane: Version | None) -> LockDiff:
     """Compare a lock with another one, or with a cluster's."""
     return diff_live(new, old, crossplane) if isinstance(old, LiveLock) else diff_locks(old, new)
+
+
+def _find_lock(name: str, folder: Path, limits: Limits) -> Lock | None:
+    path = Path(name)
+    if is_folder(path):
+        return require_lock(path, limits)
+    return _read_file(path, limits) if is_file(path) else _read_revision(name, folder, limits)
 
 
 def _read_file(path: Path, limits: Limits) -> Lock:
@@ -40,10 +64,9 @@ def _read_file(path: Path, limits: Limits) -> Lock:
     return parse_lock(data, limits, place=str(path))
 
 
-def _read_revision(revision: str, folder: Path, limits: Limits) -> Lock:
+def _read_revision(revision: str, folder: Path, limits: Limits) -> Lock | None:
     # Imported late: GitPython takes long to import.
     from render.git.revisions import read_at
 
     data = read_at(folder, revision, LOCK_FILE, limits=limits)
-    # Without a lock at that revision, everything is new.
-    return parse_lock(data, limits, place=f"{revision}:{LOCK_FILE}") if data is not None else Lock()
+    return None if data is None else parse_lock(data, limits, place=f"{revision}:{LOCK_FILE}")

@@ -5,16 +5,17 @@ from pathlib import Path
 
 import click
 
-from render.app.diff import compare_locks, read_live_lock, read_named_lock
+from render.app.diff import compare_locks, read_earlier_lock, read_live_lock, read_named_lock
 from render.cli.operator_options import operator_settings
 from render.cli.options import output_option
 from render.cli.output import Output
 from render.errors import Differs, InvalidInput
-from render.system.files import LOCK_FILE
+from render.system.files import LOCK_FILE, is_folder
 from render.versions import Version, parse_version
 from render.views.diff import diff_document, format_diff, format_markdown
 
 _STDIN = "-"
+_LAST_COMMIT = "HEAD"
 
 
 def _parse_crossplane(_context: click.Context, _option: click.Parameter, text: str | None) -> Version | None:
@@ -25,15 +26,14 @@ def _parse_crossplane(_context: click.Context, _option: click.Parameter, text: s
     epilog="Examples: xplock diff main; xplock diff old.yaml new.yaml -o markdown; "
     "kubectl get lock lock -o yaml | xplock diff -"
 )
-@click.argument("old", metavar="[A]", default="HEAD")
+@click.argument("old", metavar="[A]", required=False)
 @click.argument("new", metavar="[B]", required=False)
 @click.option(
     "-C",
     "--dir",
-    "folder",
-    default=Path(),
+    "chosen",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The project folder whose lock is meant.",
+    help="The project folder whose lock is meant, instead of the current one.",
 )
 @click.option("--exit-code", is_flag=True, help="Exit 3 if there is a difference.")
 @click.option(
@@ -47,9 +47,9 @@ def _parse_crossplane(_context: click.Context, _option: click.Parameter, text: s
 @click.pass_obj
 def diff(
     output: Output,
-    old: str,
+    old: str | None,
     new: str | None,
-    folder: Path,
+    chosen: Path | None,
     exit_code: bool,
     crossplane: Version | None,
     form: str,
@@ -57,17 +57,18 @@ def diff(
     """Show what changed from A to B.
 
     Each is a lock file, a folder with one, or a Git revision; A may be - for a cluster's Lock on stdin. Without B it
-    is the lock in the folder; without A the one of the last commit.
+    is the lock in the folder; without A the one of the last commit. A folder alone is compared with its last commit.
     """
     if new == _STDIN:
         raise InvalidInput(
             "a cluster's Lock is what is compared with, and comes first",
             why="what a folder asks for is where the cluster is going",
-            next=f"write: xplock diff - {'' if old == _STDIN else old}".rstrip(),
+            next=f"write: xplock diff - {'' if old in (None, _STDIN) else old}".rstrip(),
         )
+    old, folder = _place_folder(old, new, chosen)
     limits = operator_settings().limits
     before = (
-        read_live_lock(sys.stdin.buffer, limits) if old == _STDIN else read_named_lock(old, folder, limits)
+        read_live_lock(sys.stdin.buffer, limits) if old == _STDIN else read_earlier_lock(old, folder, limits)
     )
     found = compare_locks(before, read_named_lock(new or str(folder), folder, limits), crossplane)
     if form == "json":
@@ -76,3 +77,10 @@ def diff(
         output.result(format_markdown(found) if form == "markdown" else format_diff(found))
     if exit_code and not found.equal:
         raise Differs(f"{old} and {new or folder / LOCK_FILE} differ")
+
+
+def _place_folder(old: str | None, new: str | None, chosen: Path | None) -> tuple[str, Path]:
+    """Return A and the folder that is meant; a folder alone is not A."""
+    if old and not new and not chosen and is_folder(Path(old)):
+        return _LAST_COMMIT, Path(old)
+    return old or _LAST_COMMIT, chosen or Path()

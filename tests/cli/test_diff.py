@@ -37,6 +37,13 @@ def change(world: World) -> None:
     run(["-q", "lock", str(world.project("shop", "app:v1.0.0", "tool:v1.0.0"))])
 
 
+def commit_without_lock(project: Path) -> None:
+    """Commit that the lock is gone, and keep the file."""
+    identity = ["-c", "user.name=Robin", "-c", "user.email=robin@example.org"]
+    for command in (["rm", "-q", "--cached", LOCK_FILE], [*identity, "commit", "-q", "-m", "without"]):
+        subprocess.run(["git", *command], cwd=project, check=True)
+
+
 def feed(monkeypatch: pytest.MonkeyPatch, document: object) -> None:
     """Put a cluster's Lock on stdin."""
     data = yaml.safe_dump(document).encode()
@@ -141,11 +148,64 @@ def test_an_entry_of_the_cluster_that_may_be_there_is_explained(
 def test_a_revision_without_a_lock_has_nothing_in_it(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    subprocess.run(["git", "rm", "-q", "--cached", LOCK_FILE], cwd=project, check=True)
-    identity = ["-c", "user.name=Robin", "-c", "user.email=robin@example.org"]
-    subprocess.run(["git", *identity, "commit", "-q", "-m", "without"], cwd=project, check=True)
+    commit_without_lock(project)
 
     run(["diff", "HEAD"])
+
+    assert f"Added {HOME}/app v1.0.0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [[], ["."], ["HEAD"], ["-C", "."], ["HEAD", "."], ["-"], [".", "HEAD"]])
+def test_a_folder_without_a_lock_is_no_folder_without_differences(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    feed(monkeypatch, next(yaml.safe_load_all(text_of(project))))
+    (project / LOCK_FILE).unlink()
+
+    code = run(["diff", *arguments])
+
+    said = capsys.readouterr()
+    assert (code, said.out) == (3, "")
+    assert f". has no {LOCK_FILE}" in said.err
+
+
+def test_a_revision_to_compare_with_needs_a_lock(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    commit_without_lock(project)
+
+    code = run(["diff", "HEAD~1", "HEAD"])
+
+    said = capsys.readouterr()
+    assert (code, said.out) == (3, "")
+    assert f"HEAD has no {LOCK_FILE}" in said.err
+
+
+@pytest.mark.parametrize("name", ["shop", "./shop", "-C=shop"])
+def test_a_folder_alone_is_compared_with_its_last_commit(
+    world: World,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+) -> None:
+    change(world)
+    monkeypatch.chdir(project.parent)
+
+    code = run(["diff", *name.split("="), "--exit-code"])
+
+    said = capsys.readouterr()
+    assert code == 3
+    assert f"Added {HOME}/tool v1.0.0" in said.out
+    assert "Removed" not in said.out
+    assert f"HEAD and shop/{LOCK_FILE} differ" in said.err
+
+
+def test_a_folder_is_compared_with_the_folder_of_the_option(
+    world: World, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = world.project("other", "base")
+    run(["-q", "lock", str(other)])
+
+    run(["diff", str(other), "-C", str(project)])
 
     assert f"Added {HOME}/app v1.0.0" in capsys.readouterr().out
 
