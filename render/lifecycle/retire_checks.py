@@ -106,10 +106,8 @@ def list_packages(packages: Iterable[LockedPackage]) -> str:
     return " and ".join(names) if len(names) <= _SHOWN_NAMES else f"{len(names):,} packages"
 
 
-def retire_command(
-    packages: Iterable[LockedPackage], folders: Iterable[LockedFolder], *, synced: bool = False
-) -> str:
-    """Return the command that takes packages one step further."""
+def retire_command(packages: Iterable[LockedPackage], folders: Iterable[str], *, synced: bool = False) -> str:
+    """Return the command that takes packages of some folders one step further."""
     return " ".join(_words(packages, folders, synced=synced))
 
 
@@ -117,18 +115,21 @@ def retire_advice(
     text: str, packages: Iterable[LockedPackage], folders: Iterable[LockedFolder], *, synced: bool = False
 ) -> list[str]:
     """Return the same command as advice; a long one on several lines, as a shell accepts it."""
-    words = _words(packages, folders, synced=synced)
+    words = _words(packages, [folder.name for folder in folders], synced=synced)
     line = f"{text}: {' '.join(words)}"
     if len(line) <= _LONGEST_LINE:
         return [line]
     return [f"{text}:", *[f"  {word} \\" for word in words[:-1]], f"  {words[-1]}"]
 
 
-def _words(packages: Iterable[LockedPackage], folders: Iterable[LockedFolder], *, synced: bool) -> list[str]:
-    sources = sorted({str(package.display_source) for package in packages})
-    names = [folder.name for folder in folders]
+def _words(packages: Iterable[LockedPackage], folders: Iterable[str], *, synced: bool) -> list[str]:
+    named, names = list(packages), list(folders)
+    sources = sorted({str(package.display_source) for package in named})
     where = [f"-C {shlex.quote(name)}" for name in names] if names != ["."] else []
-    return ["xplock retire", *sources, *where, *(["--synced"] if synced else [])]
+    # The first step was refused without this flag, so the user has agreed; the second step is refused without it, too.
+    agreed = any(package.unclaimed and (synced or package.released) for package in named)
+    flags = {"--synced": synced, "--delete-objects": agreed}
+    return ["xplock retire", *sources, *where, *(flag for flag, given in flags.items() if given)]
 
 
 def _choose(name: str, index: NameIndex[LockedPackage]) -> LockedPackage:

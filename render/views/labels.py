@@ -1,12 +1,8 @@
 """Short descriptions of a package as text and JSON: its version, and marks such as `shared` or `detached`."""
 
-import shlex
-from collections.abc import Iterable
-
 from render.lock.graph import Target
 from render.lock.model import LockedPackage, Provided, State
 from render.names import object_name
-from render.references import Source
 from render.semantic import Step
 from render.texts import visible
 from render.views.links import Closure
@@ -107,9 +103,3 @@ def format_step(step: Step) -> str:
 def step_document(step: Step | None) -> dict[str, object]:
     """Return the size of a step as JSON values."""
     return {"step": step.word if step else None, "mayBreak": step is not None and step.may_break}
-
-
-def format_retire(sources: Iterable[Source], folder: str, *, synced: bool = False) -> str:
-    """Write the command that retires packages of a folder."""
-    place = [] if folder == "." else ["-C", shlex.quote(folder)]
-    return " ".join(["xplock retire", *map(str, sources), *place, *(["--synced"] if synced else [])])

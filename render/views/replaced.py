@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from render.lifecycle.retire_checks import retire_command
 from render.lock.graph import LockGraph, Successor
 from render.lock.model import Lock, LockedPackage
 from render.lock.stale_entries import stale_names
@@ -12,7 +13,6 @@ from render.texts import visible
 from render.views.labels import (
     format_locked,
     format_pin,
-    format_retire,
     leaving_marks,
     life_document,
     target_document,
@@ -106,7 +106,7 @@ def _next(found: Succession, folder: str) -> Iterator[str]:
         if released
         else "It stays, deactivated, until every dependant has moved"
     )
-    yield f"{until}: {format_retire([found.source], folder, synced=released)}"
+    yield f"{until}: {retire_command([found.deactivated], [folder], synced=released)}"
     if found.stale_for:
         yield f"The cluster's Lock still names it, and up to v2.3 Crossplane would install it again, for ({len(found.stale_for)})"
         yield from (f"  {format_pin(package)}" for package in found.stale_for)

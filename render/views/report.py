@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
+from render.lifecycle.retire_checks import retire_command
 from render.lock.changes import Changes, Held, Moved, Pair, find_changes
 from render.lock.diff import step_of
 from render.lock.graph import Target
@@ -11,7 +12,7 @@ from render.moves import Consent, Strategy
 from render.semantic import Step
 from render.system.files import LOCK_FILE
 from render.texts import counted, visible
-from render.views.labels import format_locked, format_retire, format_step, step_document
+from render.views.labels import format_locked, format_step, step_document
 
 # Keys: the words of the report, and steps.
 Counts: TypeAlias = dict[str | Step, int]
@@ -129,17 +130,17 @@ def _consequence(moved: Moved) -> str:
 
 def _off(package: LockedPackage, folder: str) -> str:
     successors = " and ".join(map(str, package.replaced_by))
-    return f"replaced by {successors}; retire when everyone has moved: {format_retire([package.display_source], folder)}"
+    return f"replaced by {successors}; retire when everyone has moved: {retire_command([package], [folder])}"
 
 
 def _leaving(package: LockedPackage, folder: str) -> str:
     if package.required_by:
         return f"only {', '.join(map(visible, package.required_by))} requires it, which is leaving too"
-    return f"nothing requires it any more; held until: {format_retire([package.source], folder)}"
+    return f"nothing requires it any more; held until: {retire_command([package], [folder])}"
 
 
 def _released(package: LockedPackage, folder: str) -> str:
-    command = format_retire([package.display_source], folder, synced=True)
+    command = retire_command([package], [folder], synced=True)
     return f"its guard is off; once every cluster has synced: {command}"
 
 

@@ -66,7 +66,7 @@ def retirement_document(one: Retirement) -> dict[str, Any]:
         "dropped": [_entry(package) for package in one.dropped],
         "waiting": [_entry(package) for package in one.waiting],
         "free": [_entry(package) for package in one.free],
-        "next": retire_command(left, [one.folder], synced=True) if left else None,
+        "next": retire_command(left, [one.folder.name], synced=True) if left else None,
     }
 
 
@@ -77,7 +77,7 @@ def _touched(one: Retirement) -> bool:
 def _command(made: Sequence[Retirement]) -> str:
     packages = [package for one in made for package in (*one.released, *one.waiting)]
     # Names all folders again: their dependencies on each other count in the next step, too.
-    command = retire_command(packages, [one.folder for one in made], synced=True)
+    command = retire_command(packages, [one.folder.name for one in made], synced=True)
     return visible(command, limit=len(command))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from render.lifecycle.retire_checks import retire_command
 from render.lock.candidates import installed_candidate
 from render.lock.graph import Target, reach
 from render.lock.model import Lock, LockedPackage, Provided, State
@@ -14,7 +15,6 @@ from render.views.labels import (
     format_locked,
     format_package,
     format_pin,
-    format_retire,
     package_document,
     provided_document,
 )
@@ -42,11 +42,12 @@ class Explanation:
         return self.closure.dependants[self.package.source]
 
     @property
-    def above(self) -> list[Source]:
+    def above(self) -> list[LockedPackage]:
         """All packages that depend on it, directly or not."""
         links = self.closure.dependants
         steps = {source: [link.dependant.source for link in links[source]] for source in links}
-        return sorted(reach([self.package.source], steps) - {self.package.source})
+        found = reach([self.package.source], steps) - {self.package.source}
+        return [package for package in self.closure.packages if package.source in found]
 
 
 def explain(lock: Lock, source: Source, *, most: int = SHOWN_PATHS) -> Explanation:
@@ -141,11 +142,11 @@ def _way_document(way: Way) -> list[dict[str, Any]]:
     return [start, *(link_document(link, link.target) for link in way.links)]
 
 
-def _orphaned(package: LockedPackage, above: list[Source], folder: str) -> str:
+def _orphaned(package: LockedPackage, above: list[LockedPackage], folder: str) -> str:
     if package.released:
-        command = format_retire([package.source], folder, synced=True)
+        command = retire_command([package], [folder], synced=True)
         return f"Its guard is off; once every cluster has synced: {command}"
-    command = format_retire([*above, package.source], folder)
+    command = retire_command([*above, package], [folder])
     if not above:
         return f"Nobody asks for it: orphaned, held until: {command}"
     told = f": {command}" if len(above) < _NAMED_TOGETHER else ""

@@ -1,5 +1,6 @@
 """Moving, section 4: a deactivated package is there in full until it is retired; and how a move is undone."""
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -412,6 +413,45 @@ def test_what_only_the_old_package_brings_is_named_before_it_is_let_go_of(
     assert refused.why == [
         f"with {HOME}/old go 1 CustomResourceDefinition, and every resource of such a kind"
     ]
+
+
+def printed_retire(text: str) -> list[str]:
+    """The arguments of the command that a text ends with."""
+    return shlex.split(text.partition("xplock ")[2].splitlines()[0].rstrip(")"))
+
+
+@pytest.fixture
+def released(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Path, str]:
+    """A folder without the guard of a package that alone brings some objects; and what `retire` printed."""
+    world = World(tmp_path)
+    world.publish("old v1.0.0", kind="Provider", crds=["olds.acme.org", "rest.acme.org"])
+    world.publish("new v1.0.0", kind="Provider", crds=["olds.acme.org"])
+    project = world.project("shop", "old", more=KNOWN)
+    run(["lock", str(project)])
+    world.project("shop", "new", more=KNOWN + moves("old", "new"))
+    run(["lock", str(project)])
+    capsys.readouterr()
+    run(["retire", "old", "-C", str(project), "--delete-objects"])
+    return project, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("place", ["retire", "retire again", "why"])
+def test_the_printed_second_step_repeats_that_objects_may_be_deleted(
+    place: str, released: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    project, first = released
+    commands = {
+        "retire": ["--version"],
+        "retire again": ["retire", "old", "-C", str(project), "--delete-objects"],
+        "why": ["why", f"{HOME}/old", str(project)],
+    }
+    run(commands[place])
+    printed = capsys.readouterr()
+
+    done = run(["-q", *printed_retire(first if place == "retire" else printed.out + printed.err)])
+
+    assert done == 0
+    assert not (read_lock(project, Limits()) or Lock()).deactivated
 
 
 # Whose replacement is gone.
