@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from render.errors import Differs
+from render.inputs.projects import read_settings
 from render.limits import LimitExceeded, Limits
 from render.live.diff import diff_live
 from render.live.lock import LiveLock, parse_live_lock
@@ -32,22 +33,34 @@ def read_live_lock(stream: BinaryIO, limits: Limits) -> LiveLock:
     return parse_live_lock(stream.read(limits.lock_bytes + 1), limits)
 
 
-def read_named_lock(name: str, folder: Path, limits: Limits) -> Lock:
-    """Read the lock of a folder or a file; else that of `folder` at a Git revision. Raise if there is none."""
+def compare_locks(old: str, new: str, folder: Path, limits: Limits) -> LockDiff:
+    """Compare two locks by name: of a folder or a file, else that of `folder` at a Git revision."""
+    # If an earlier revision had no lock, everything is new since then.
+    before = _find_lock(old, folder, limits) or Lock()
+    return diff_locks(before, _require_lock(new, folder, limits))
+
+
+def compare_with_cluster(
+    stream: BinaryIO, new: str, folder: Path, crossplane: Version | None, limits: Limits
+) -> LockDiff:
+    """Compare a cluster's Lock with a lock by name; by default its settings name the Crossplane."""
+    live = read_live_lock(stream, limits)
+    lock = _require_lock(new, folder, limits)
+    return diff_live(lock, live, crossplane or _find_crossplane(new, folder, limits))
+
+
+def _find_crossplane(name: str, folder: Path, limits: Limits) -> Version | None:
+    path = Path(name)
+    if path.name == LOCK_FILE and is_file(path):
+        path = path.parent
+    return read_settings(path if is_folder(path) else folder, limits).crossplane_version
+
+
+def _require_lock(name: str, folder: Path, limits: Limits) -> Lock:
     lock = _find_lock(name, folder, limits)
     if lock is None:
         raise UnlockedRevision(name, folder)
     return lock
-
-
-def read_earlier_lock(name: str, folder: Path, limits: Limits) -> Lock:
-    """Read a lock in the same way; one that a revision lacks is empty, so that everything is new since then."""
-    return _find_lock(name, folder, limits) or Lock()
-
-
-def compare_locks(old: Lock | LiveLock, new: Lock, crossplane: Version | None) -> LockDiff:
-    """Compare a lock with another one, or with a cluster's."""
-    return diff_live(new, old, crossplane) if isinstance(old, LiveLock) else diff_locks(old, new)
 
 
 def _find_lock(name: str, folder: Path, limits: Limits) -> Lock | None:

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
-from render.app.diff import compare_locks, read_earlier_lock, read_live_lock, read_named_lock
+from render.app.diff import compare_locks, compare_with_cluster
 from render.cli.operator_options import operator_settings
 from render.cli.options import output_option
 from render.cli.output import Output
 from render.errors import Differs, InvalidInput
+from render.lock.diff import LockDiff
 from render.system.files import LOCK_FILE, is_folder
 from render.versions import Version, parse_version
 from render.views.diff import diff_document, format_diff, format_markdown
@@ -41,7 +42,7 @@ def _parse_crossplane(_context: click.Context, _option: click.Parameter, text: s
     "crossplane",
     callback=_parse_crossplane,
     metavar="VERSION",
-    help="The cluster's Crossplane; below v2.4 the names of revisions are compared too.",
+    help="The cluster's Crossplane, instead of the one in the settings; below v2.4 the names of revisions are compared too.",
 )
 @output_option("text", "json", "markdown")
 @click.pass_obj
@@ -66,11 +67,7 @@ def diff(
             next=f"write: xplock diff - {'' if old in (None, _STDIN) else old}".rstrip(),
         )
     old, folder = _place_folder(old, new, chosen)
-    limits = operator_settings().limits
-    before = (
-        read_live_lock(sys.stdin.buffer, limits) if old == _STDIN else read_earlier_lock(old, folder, limits)
-    )
-    found = compare_locks(before, read_named_lock(new or str(folder), folder, limits), crossplane)
+    found = _compare(old, new or str(folder), folder, crossplane)
     if form == "json":
         output.result_json(diff_document(found))
     else:
@@ -84,3 +81,10 @@ def _place_folder(old: str | None, new: str | None, chosen: Path | None) -> tupl
     if old and not new and not chosen and is_folder(Path(old)):
         return _LAST_COMMIT, Path(old)
     return old or _LAST_COMMIT, chosen or Path()
+
+
+def _compare(old: str, new: str, folder: Path, crossplane: Version | None) -> LockDiff:
+    limits = operator_settings().limits
+    if old == _STDIN:
+        return compare_with_cluster(sys.stdin.buffer, new, folder, crossplane, limits)
+    return compare_locks(old, new, folder, limits)

@@ -103,6 +103,31 @@ def test_the_lock_of_a_cluster_is_read_from_stdin(
     assert f"{HOME}/base v1.0.0 -> v1.1.0" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "arguments", [[], ["shop"], ["-C", "shop"], ["HEAD", "-C", "shop"], [f"shop/{LOCK_FILE}"]], ids=" ".join
+)
+def test_the_settings_say_which_crossplane_wrote_the_lock_of_a_cluster(
+    world: World,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+) -> None:
+    live = next(yaml.safe_load_all(text_of(project)))
+    live["packages"][0]["name"] = "other-0123456789ab"
+    world.project("shop", "app:v1.0.0", more="crossplaneVersion: v2.3.4\n")
+    monkeypatch.chdir(project if not arguments else project.parent)
+    feed(monkeypatch, live)
+    code = run(["diff", "-", *arguments, "--exit-code"])
+    told = capsys.readouterr().out
+    feed(monkeypatch, live)
+
+    later = run(["diff", "-", *arguments, "--exit-code", "--crossplane-version", "v2.4.0"])
+
+    assert (code, later) == (3, 0)
+    assert "other-0123456789ab" in told
+
+
 def test_what_left_and_what_moved_is_told_in_each_form(
     world: World, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
