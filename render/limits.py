@@ -49,6 +49,8 @@ class Limits:
     file_depth: int = 100
     file_aliases: int = 1_000
     file_nodes: int = 100_000
+    folder_bytes: int = 20 * MIB
+    folder_nodes: int = 1_000_000
     lock_bytes: int = 32 * MIB
     kustomizations: int = 500
     kustomize_bytes: int = 10 * MIB

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from render.errors import InvalidInput, RenderError, in_one_line
+from render.inputs.budget import Budget, FolderTooLarge
 from render.inputs.folders import list_kustomizations, list_yaml_files, read_inside
 from render.inputs.problems import InvalidInputs
 from render.inputs.record import make_record
@@ -15,7 +16,7 @@ from render.requests import Root
 from render.rewrites import Rewrite
 from render.settings import SETTINGS_FILE, Settings
 from render.system.files import LOCK_FILE, PACKAGE_FILES
-from render.yaml.documents import file_rules, parse_documents
+from render.yaml.documents import file_rules, iterate_documents
 from render.yaml.fields import Fields, Problems
 
 _EXAMPLE = (
@@ -59,11 +60,11 @@ class Inputs:
 def read_inputs(folder: Path, limits: Limits, environ: Mapping[str, str]) -> Inputs:
     """Read a project folder; all problems come in one error."""
     problems: list[str] = []
-    names = list_yaml_files(folder, limits)
-    settings = _read_settings(folder, names, limits, problems)
+    names, reader = list_yaml_files(folder, limits), _Reader(folder, limits, problems)
+    settings = _read_settings(reader, names)
     kustomized = bool(list_kustomizations(folder))
-    files = _read_files(folder, _input_names(names, kustomized=kustomized), limits, problems)
-    documents = _kustomize(folder, limits, environ, problems) if kustomized else files.documents
+    files = _read_files(reader, _input_names(names, kustomized=kustomized))
+    documents = _kustomize(reader, environ) if kustomized else files.documents
     found = sort_documents(documents, problems)
     roots = agree_on_roots([*found.roots, *files.dependencies, *settings.roots], problems)
     rewrites = agree_on_rewrites([*found.rewrites, *settings.rewrites], problems)
@@ -79,7 +80,7 @@ def read_inputs(folder: Path, limits: Limits, environ: Mapping[str, str]) -> Inp
 def read_settings(folder: Path, limits: Limits) -> Settings:
     """Read only the settings of a folder."""
     problems: list[str] = []
-    settings = _read_settings(folder, list_yaml_files(folder, limits), limits, problems)
+    settings = _read_settings(_Reader(folder, limits, problems), list_yaml_files(folder, limits))
     if problems:
         raise InvalidInputs(folder, problems)
     return settings
@@ -99,28 +100,28 @@ def _input_names(names: Sequence[str], *, kustomized: bool) -> list[str]:
     return [name for name in names if name not in (SETTINGS_FILE, LOCK_FILE)]
 
 
-def _read_settings(folder: Path, names: Sequence[str], limits: Limits, problems: list[str]) -> Settings:
-    data = _read(folder, SETTINGS_FILE, limits, problems) if SETTINGS_FILE in names else None
+def _read_settings(reader: "_Reader", names: Sequence[str]) -> Settings:
+    data = reader.read(SETTINGS_FILE) if SETTINGS_FILE in names else None
     if data is None:
         return Settings()
     # Imported late: only folders with settings need the table of keys.
     from render.inputs.settings import parse_settings
 
-    return parse_settings(data, folder, limits, problems)
+    return parse_settings(data, reader.folder, reader.limits, reader.problems)
 
 
-def _read_files(folder: Path, names: Sequence[str], limits: Limits, problems: list[str]) -> _Files:
+def _read_files(reader: "_Reader", names: Sequence[str]) -> _Files:
     files = _Files([], [])
     for name in names:
-        data = _read(folder, name, limits, problems)
+        data = reader.read(name)
         if data is None:
             continue
-        documents = _parse(data, name, limits, problems)
+        documents = reader.parse(data, name)
         if name in PACKAGE_FILES and any(_describes_package(document.value) for document in documents):
             # Imported late: only folders with a package on disk need it.
             from render.inputs.package_on_disk import parse_dependencies
 
-            files.dependencies.extend(parse_dependencies(data, name, limits, problems))
+            files.dependencies.extend(parse_dependencies(data, name, reader.limits, reader.problems))
         else:
             files.documents.extend(documents)
     return files
@@ -131,38 +132,52 @@ def _describes_package(value: Any) -> bool:
     return isinstance(api_version, str) and (is_meta(api_version) or is_project(api_version))
 
 
-def _read(folder: Path, name: str, limits: Limits, problems: list[str]) -> bytes | None:
-    try:
-        return read_inside(folder / name, folder, limits)
-    except RenderError as error:
-        problems.append(f"{name}: {in_one_line(error)}")
-        return None
+class _Reader:
+    """Reads the files of one folder, within its budget; a problem with a file does not stop the others."""
+
+    def __init__(self, folder: Path, limits: Limits, problems: list[str]) -> None:
+        self.folder = folder
+        self.limits = limits
+        self.problems = problems
+        self.budget = Budget(folder, limits)
+
+    def read(self, name: str) -> bytes | None:
+        """Return the bytes of a file, or None if there is a problem."""
+        try:
+            data = read_inside(self.folder / name, self.folder, self.limits)
+        except RenderError as error:
+            self.problems.append(f"{name}: {in_one_line(error)}")
+            return None
+        self.budget.take_bytes(len(data))
+        return data
+
+    def parse(self, data: bytes, name: str) -> list[Document]:
+        """Return the documents of a file."""
+        try:
+            values = self.budget.take_values(iterate_documents(data, file_rules(self.limits)))
+        except FolderTooLarge:
+            raise
+        except RenderError as error:
+            self.problems.append(f"{name}: {in_one_line(error)}")
+            return []
+        if len(values) == 1:
+            return [Document(values[0], name)]
+        return [Document(value, f"{name}: document {i}") for i, value in enumerate(values, start=1)]
 
 
-def _parse(data: bytes, name: str, limits: Limits, problems: list[str]) -> list[Document]:
-    try:
-        values = parse_documents(data, file_rules(limits))
-    except RenderError as error:
-        problems.append(f"{name}: {in_one_line(error)}")
-        return []
-    if len(values) == 1:
-        return [Document(values[0], name)]
-    return [Document(value, f"{name}: document {i}") for i, value in enumerate(values, start=1)]
-
-
-def _kustomize(
-    folder: Path, limits: Limits, environ: Mapping[str, str], problems: list[str]
-) -> list[Document]:
+def _kustomize(reader: _Reader, environ: Mapping[str, str]) -> list[Document]:
     # Imported late: only folders with a kustomization start a program.
     from render.inputs.kustomization_checks import check_kustomizations
     from render.inputs.kustomize import build_kustomization
 
-    problems.extend(check_kustomizations(folder, limits))
+    limits = reader.limits
+    reader.problems.extend(check_kustomizations(reader.folder, limits))
     # No program is run for a folder that has problems already.
-    if problems:
+    if reader.problems:
         return []
-    output = build_kustomization(folder, limits, environ)
-    values = parse_documents(output, file_rules(replace(limits, file_bytes=limits.kustomize_bytes)))
+    output = build_kustomization(reader.folder, limits, environ)
+    rules = file_rules(replace(limits, file_bytes=limits.kustomize_bytes))
+    values = reader.budget.take_values(iterate_documents(output, rules))
     return [Document(value, _kustomized_place(value)) for value in values]
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from render.errors import InvalidInput, RenderError
+from render.inputs.budget import Budget
 from render.inputs.folders import KUSTOMIZATION_FILES
 from render.inputs.kustomization_checks import check_kustomizations, repository_of
 from render.inputs.kustomize import KustomizeFailed, build_kustomization
@@ -17,7 +18,7 @@ from render.manifests.passthrough import refuse_locks
 from render.manifests.text import format_yaml
 from render.system.files import InvalidFile, read_plain
 from render.system.scratch import scratch_folder, writing
-from render.yaml.documents import file_rules, parse_documents
+from render.yaml.documents import file_rules, iterate_documents, parse_documents
 from render.yaml.writer import format_document
 
 # Large, and no part of a kustomization.
@@ -120,7 +121,7 @@ def apply_overlay(
             _add_rendered(copy, limits)
         output = _build(copy, overlay, limits, environ)
     rules = file_rules(replace(limits, file_bytes=limits.kustomize_bytes))
-    made = parse_documents(output, rules)
+    made = Budget(overlay, limits).take_values(iterate_documents(output, rules))
     check_overlay_output(objects, made, overlay)
     refuse_locks(made, str(overlay))
     return _in_order(objects, made)

@@ -1,6 +1,6 @@
 """YAML → plain values, without its traps: bounded, typed as Kubernetes types it, each error with its line."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from render.errors import UnusableContent
 from render.lean import Any, TypeAlias, dataclass
@@ -71,9 +71,14 @@ class InvalidDocument(UnusableContent):
 
 def parse_documents(data: bytes, rules: Rules) -> list[Any]:
     """Parse every document of a YAML stream into dict, list, str, int, float, bool and None."""
+    return list(iterate_documents(data, rules))
+
+
+def iterate_documents(data: bytes, rules: Rules) -> Iterable[Any]:
+    """Return the documents of a YAML stream, of a large one each as soon as its end is read."""
     text = _checked_text(data, rules)
     documents = _parse_plain(text, rules)
-    return list(_parse_fully(text, rules)) if documents is None else documents
+    return _parse_fully(text, rules) if documents is None else documents
 
 
 def parse_first_document(data: bytes, rules: Rules) -> Any:
