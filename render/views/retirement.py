@@ -14,6 +14,8 @@ from render.views.labels import format_pin, life_document, target_document
 
 _WIDTH = len("Released")
 _SHOWN = 5
+_NEXT_SYNC = "With its next sync that prunes"
+_SECOND_STEP = "After the second step"
 
 
 def format_retirements(made: Sequence[Retirement]) -> str:
@@ -37,11 +39,12 @@ def retirement_hints(made: Sequence[Retirement]) -> list[str]:
     released = [package for one in made for package in one.released]
     waiting = [package for one in made for package in one.waiting]
     free = [package for one in made for package in one.free]
-    hints = [_deletion(package) for one in made for package in one.dropped]
+    hints = [_deletion(package, _NEXT_SYNC) for one in made for package in one.dropped]
     if released:
         hints.append(
             f"With its next sync Argo CD takes the guard off {_objects(released)}; that deletes nothing yet."
         )
+    hints += [_deletion(package, _SECOND_STEP) for package in released]
     if waiting:
         hints.append(
             f"{list_packages(waiting)} stays for one more sync: dropped along with what needs it, "
@@ -92,8 +95,8 @@ def _summary(one: Retirement) -> str:
     return f"{', '.join(parts)}, {counted(left, 'package')} left"
 
 
-def _deletion(package: LockedPackage) -> str:
-    start = f"With its next sync that prunes Argo CD deletes {_objects([package])}"
+def _deletion(package: LockedPackage, when: str) -> str:
+    start = f"{when} Argo CD deletes {_objects([package])}"
     if package.state is State.DEACTIVATED:
         lost = f" but for {visible(format_counts(package.unclaimed))}" if package.unclaimed else ""
         return f"{start}; what it installed stays{lost}, with {' and '.join(map(str, package.replaced_by))}."

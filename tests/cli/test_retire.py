@@ -101,7 +101,8 @@ def test_the_first_step_tells_what_to_do_next(shop: Path, capsys: pytest.Capture
         f"{shop}/{LOCK_FILE}: 1 released, 3 packages left",
     ]
     assert output.err.splitlines() == [
-        "With its next sync Argo CD takes the guard off Configuration acme-app; that deletes nothing yet."
+        "With its next sync Argo CD takes the guard off Configuration acme-app; that deletes nothing yet.",
+        "After the second step Argo CD deletes Configuration acme-app.",
     ]
 
 

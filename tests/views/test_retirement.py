@@ -22,8 +22,8 @@ def made(name: str = ".", **packages: tuple[LockedPackage, ...]) -> Retirement:
     return Retirement(LockedFolder(name, LEFT), LEFT, **packages)
 
 
-@pytest.mark.parametrize(
-    ("dropped", "rest"),
+DELETED = pytest.mark.parametrize(
+    ("leaving", "rest"),
     [
         (orphan("net v1.0.0"), "Provider acme-net."),
         (
@@ -56,18 +56,29 @@ def made(name: str = ".", **packages: tuple[LockedPackage, ...]) -> Retirement:
     ],
     ids=["nothing", "definitions", "no definitions", "a Function", "a successor"],
 )
-def test_what_is_deleted_with_a_dropped_package_is_told(dropped: LockedPackage, rest: str) -> None:
-    assert retirement_hints([made(dropped=(dropped,))]) == [
+
+
+@DELETED
+def test_what_is_deleted_with_a_dropped_package_is_told(leaving: LockedPackage, rest: str) -> None:
+    assert retirement_hints([made(dropped=(leaving,))]) == [
         f"With its next sync that prunes Argo CD deletes {rest}"
     ]
+
+
+@DELETED
+def test_the_first_step_says_what_is_deleted_with_the_second(leaving: LockedPackage, rest: str) -> None:
+    hints = retirement_hints([made(released=(leaving,))])
+
+    assert hints[0].endswith("that deletes nothing yet.")
+    assert hints[1:] == [f"After the second step Argo CD deletes {rest}"]
 
 
 def test_many_packages_are_counted() -> None:
     released = tuple(orphan(f"p{i} v1.0.0") for i in range(6))
 
-    assert retirement_hints([made(released=released)]) == [
+    assert retirement_hints([made(released=released)])[0] == (
         "With its next sync Argo CD takes the guard off 6 packages; that deletes nothing yet."
-    ]
+    )
 
 
 def test_a_folder_in_which_nothing_happened_is_not_told_of() -> None:
