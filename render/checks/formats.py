@@ -1,6 +1,8 @@
 """Findings as text, JSON, GitHub annotations and SARIF."""
 
+import json
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -8,6 +10,7 @@ from urllib.parse import quote
 from render import __version__
 from render.checks.explaining import Explanation, read_explanations
 from render.checks.model import Finding
+from render.digests import sha256_hex
 from render.lean import Any
 from render.texts import counted, redact, visible
 
@@ -91,6 +94,9 @@ _VERSION = "2.1.0"
 _ROOT = "%SRCROOT%"
 # Every finding stops a command, so there are no milder levels.
 _LEVEL = "error"
+# The number in the name belongs to the parts that are hashed.
+_FINGERPRINT = "xplockFinding/v1"
+_LINE_NUMBER = r"\bline [0-9]+: "
 
 
 def sarif_document(findings: Sequence[Finding]) -> dict[str, Any]:
@@ -120,12 +126,20 @@ def _result(finding: Finding, number: int) -> dict[str, Any]:
         "artifactLocation": {"uri": relative_uri(finding.place.file), "uriBaseId": _ROOT},
         "region": {"startLine": finding.place.line},
     }
-    # SARIF viewers would turn this into a link.
-    text = finding.text.replace("](", "] (")
+    # SARIF viewers would turn this into a link, and look for arguments between single braces.
+    text = finding.text.replace("](", "] (").replace("{", "{{").replace("}", "}}")
     return {
         "ruleId": finding.rule,
         "ruleIndex": number,
         "level": _LEVEL,
         "message": {"text": text},
         "locations": [{"physicalLocation": place}],
+        "partialFingerprints": {_FINGERPRINT: _fingerprint(finding)},
     }
+
+
+def _fingerprint(finding: Finding) -> str:
+    """Return what a finding is recognised by; it stays the same if only lines move."""
+    texts = (re.sub(_LINE_NUMBER, "", redact(text)) for text in (finding.message, *finding.why))
+    parts = [finding.rule, relative_uri(finding.place.file), *texts]
+    return sha256_hex(json.dumps(parts))

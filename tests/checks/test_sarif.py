@@ -11,6 +11,7 @@ from render import __version__
 from render.checks.formats import sarif_document
 from render.checks.model import Finding, Place
 from render.checks.rules import load_rules
+from render.lean import replace
 
 # It comes with a dependency, and without types.
 jsonschema: Any = import_module("jsonschema")
@@ -32,6 +33,10 @@ def finding(rule: str, file: str | Path, *, message: str = "it is odd") -> Findi
 def results(*findings: Finding) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = sarif_document(findings)["runs"][0]["results"]
     return found
+
+
+def fingerprints(*findings: Finding) -> list[dict[str, str]]:
+    return [result["partialFingerprints"] for result in results(*findings)]
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
@@ -75,6 +80,7 @@ def test_every_rule_is_told_with_its_help() -> None:
 def test_a_result_has_its_rule_its_message_and_its_place() -> None:
     [result] = results(finding("lock-stale", "app/crossplane.lock.yaml"))
 
+    assert result.pop("partialFingerprints")
     assert result == {
         "ruleId": "lock-stale",
         "ruleIndex": list(load_rules()).index("lock-stale"),
@@ -105,6 +111,43 @@ def test_no_text_becomes_a_link_or_a_command_of_a_terminal() -> None:
 
     assert "](" not in result["message"]["text"]
     assert "\x1b" not in result["message"]["text"]
+
+
+def test_braces_are_doubled_since_single_ones_hold_arguments() -> None:
+    [result] = results(finding("lock-stale", "a", message="{0} and {name}"))
+
+    assert result["message"]["text"].startswith("{{0}} and {{name}}\n")
+
+
+def test_no_text_of_a_rule_has_braces() -> None:
+    # They would have to be doubled, which viewers of a help text may show as it is.
+    rules = sarif_document([])["runs"][0]["tool"]["driver"]["rules"]
+
+    assert [rule["id"] for rule in rules if {"{", "}"} & set(json.dumps(rule["help"]["text"]))] == []
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_finding_keeps_its_fingerprint_when_it_moves_to_another_line() -> None:
+    here = finding("lock-stale", "a.yaml", message="a.yaml: line 7: it is odd")
+    below = replace(here, message="a.yaml: line 12: it is odd", place=Place(Path("a.yaml"), 12))
+
+    assert fingerprints(here) == fingerprints(below)
+    assert fingerprints(here)[0].keys() == {"xplockFinding/v1"}
+
+
+@pytest.mark.usefixtures("repository")
+def test_different_findings_have_different_fingerprints() -> None:
+    one = finding("lock-listed", "a.yaml")
+    others = [
+        finding("lock-stale", "a.yaml"),
+        finding("lock-listed", "b.yaml"),
+        finding("lock-listed", "a.yaml", message="it is even"),
+        replace(one, why=("b",)),
+    ]
+
+    found = fingerprints(one, *others)
+
+    assert len({value["xplockFinding/v1"] for value in found}) == len(found) == 5
 
 
 def test_the_same_findings_give_the_same_bytes() -> None:
