@@ -164,7 +164,9 @@ def _read_texts(entry: Fields, key: str) -> tuple[str, ...]:
 
 
 def _read_mapping(entry: Fields, key: str) -> dict[str, Any]:
-    return entry.mapping(key).value
+    value = entry.get(key)
+    # A reader of its own is needed to complain only.
+    return value if isinstance(value, dict) else entry.mapping(key).value
 
 
 def _read_required_by(entry: Fields, key: str) -> tuple[str, ...]:
@@ -172,7 +174,7 @@ def _read_required_by(entry: Fields, key: str) -> tuple[str, ...]:
 
 
 def _read_counts(entry: Fields, key: str) -> dict[str, int]:
-    counts = entry.mapping(key).value
+    counts = _read_mapping(entry, key)
     for kind, count in counts.items():
         if type(count) is not int or count < 1:
             entry.complain(f"expected a number of objects, found {describe(count)}", key, kind)

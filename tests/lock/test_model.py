@@ -69,12 +69,3 @@ def test_the_fields_of_a_manifest_are_sorted_at_every_level() -> None:
     assert list(rendered["spec"]) == ["package", "a", "b"]
     assert list(rendered["spec"]["b"][0]) == ["c", "d"]
     assert list(rendered["metadata"]["labels"]) == ["y", "z"]
-
-
-def test_a_lock_does_not_change_with_the_values_it_was_made_from() -> None:
-    names = {"a": [1]}
-    made = package("app v1.0.0", fields=names)
-
-    names["a"].append(2)
-
-    assert made.fields == {"a": [1]}
