@@ -9,16 +9,21 @@ from render.system.files import InvalidFile, is_there, open_plain
 
 KUSTOMIZATION_FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
-_SUFFIXES = (".yaml", ".yml")
+_SUFFIXES = (".yaml", ".yml", ".json")
+_JSON = ".json"
+# Every manifest in JSON has these keys; JSON files without them belong to other tools.
+_MANIFEST_KEYS = (b'"apiVersion"', b'"kind"')
 
 
 def list_yaml_files(folder: Path, limits: Limits) -> list[str]:
-    """Return the names of a folder's YAML files, sorted; hidden files belong to other tools."""
+    """Return the names of a folder's YAML files and JSON manifests, sorted; hidden files belong to other tools."""
     names: list[str] = []
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                if entry.name.endswith(_SUFFIXES) and entry.name[0] != "." and not _is_folder(entry):
+                if _may_be_input(entry) and (
+                    not entry.name.endswith(_JSON) or _is_manifest(Path(entry.path), folder, limits)
+                ):
                     names.append(entry.name)
                 if len(names) > limits.files:
                     raise LimitExceeded(f"{folder} has too many YAML files", "files", limits)
@@ -67,8 +72,21 @@ def read_inside(path: Path, folder: Path, limits: Limits) -> bytes:
     return data
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    return entry.is_dir(follow_symlinks=False)
+def _may_be_input(entry: os.DirEntry[str]) -> bool:
+    named = entry.name.endswith(_SUFFIXES) and entry.name[0] != "."
+    return named and not entry.is_dir(follow_symlinks=False)
+
+
+def _is_manifest(path: Path, folder: Path, limits: Limits) -> bool:
+    try:
+        data = read_inside(path, folder, limits)
+    except LimitExceeded:
+        # Large data, since no API server accepts an object of that size.
+        return False
+    except InvalidFile:
+        # Reported when the inputs are read.
+        return True
+    return all(key in data for key in _MANIFEST_KEYS)
 
 
 def _resolve_inside(path: Path, folder: Path) -> Path:

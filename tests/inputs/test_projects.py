@@ -334,3 +334,59 @@ def test_too_many_files_are_an_error_that_names_the_limit(tmp_path: Path) -> Non
 
     with pytest.raises(LimitExceeded, match="XPLOCK_LIMIT_FILES"):
         read(tmp_path, replace(Limits(), files=2))
+
+
+JSON_PROVIDER = (
+    f'{{"apiVersion": "pkg.crossplane.io/v1", "kind": "Provider",\n\t"metadata": {{"name": "store"}},'
+    f'\n\t"spec": {{"package": "{STORE}:v1.0.0"}}}}\n'
+)
+
+
+def test_manifests_in_json_are_inputs(tmp_path: Path) -> None:
+    (tmp_path / "store.json").write_text(JSON_PROVIDER)
+
+    (found,) = read(tmp_path).roots
+
+    assert (found.name, found.place) == ("store", "store.json: spec.package")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"name": "site", "version": "1"}', "[1, 2]", "// no JSON {", "", '{"kind": "Provider"}']
+)
+def test_json_files_of_other_tools_are_left_alone(text: str, tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text(text)
+    (tmp_path / ".hidden.json").write_text(JSON_PROVIDER)
+    (tmp_path / "large.json").write_text(JSON_PROVIDER + " " * 3_000)
+
+    found = read(write(tmp_path, net=FUNCTION), Limits(file_bytes=2_000))
+
+    assert [root.name for root in found.roots] == ["net"]
+    assert found.passthrough == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (JSON_PROVIDER[:-3], "store.json: line 4: "),
+        (
+            JSON_PROVIDER.replace('"metadata"', '"kind"'),
+            "store.json: line 2: the key 'kind' stands here a second time",
+        ),
+    ],
+)
+def test_a_manifest_in_json_that_cannot_be_read_is_a_problem(text: str, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "store.json").write_text(text)
+
+    with pytest.raises(InvalidInputs) as caught:
+        read(tmp_path)
+
+    assert caught.value.problems[0].startswith(problem)
+
+
+def test_a_link_in_json_that_leaves_the_folder_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "store.json").write_text(JSON_PROVIDER)
+    folder = write(tmp_path / "project", net=FUNCTION)
+    (folder / "store.json").symlink_to("../store.json")
+
+    with pytest.raises(InvalidInputs, match="a link to a path outside of its folder"):
+        read(folder)
