@@ -146,8 +146,9 @@ def check_moves_keep_the_kind(plan: Plan) -> Iterator[RenderError]:
         for edge in chosen.dependencies
         if edge.instead_of and edge.dependency and edge.dependency.kind
     }
+    kinds |= {source: str(chosen.kind) for source, chosen in packages.items()}
     kinds |= {source: str(kind) for source, kind in installed_kinds(plan.before).items()}
-    for source, move in plan.answer.moves.items():
+    for source, move in {**plan.answer.moves, **plan.answer.separate}.items():
         if source in kinds:
             new = {packages[target].kind for target in move.targets if target in packages}
             yield from kind_errors(move, kinds[source], new)

@@ -128,7 +128,9 @@ def _separate_functions(
         one_name = all(object_name(target) == object_name(source) for target in move.targets)
         both = source in before.packages and any(target in before.packages for target in move.targets)
         if Kind.FUNCTION in kinds:
-            refuse_for_functions(move)
+            # A move between kinds is refused for that, whatever its strategy.
+            if len(kinds) == 1:
+                refuse_for_functions(move)
             if both or not one_name:
                 found.add(source)
     return found

@@ -10,6 +10,7 @@ from rig.builders.projects import HOME, World, at, moves, text_of
 from rig.commands.refusals import refusal
 
 from render.cli.run import run
+from render.errors import Unsatisfiable
 from render.lifecycle.claims import CircularClaims, ClaimOnRoot, ImpossibleMove, TwoClaimants
 from render.lifecycle.conditions import HalfAliased
 from render.lock.model import Lock, Replaced
@@ -191,6 +192,45 @@ def test_a_move_from_one_kind_to_another_is_refused() -> None:
 def test_a_move_from_one_kind_to_another_is_refused_where_only_a_dependant_tells_the_old_kind() -> None:
     with pytest.raises(ImpossibleMove, match="cannot become"):
         story().lock("typed", "config", moves=(move("old", "config"),))
+
+
+KIND_PAIRS = [(old, new) for old in Kind for new in Kind if old is not new]
+
+
+@pytest.mark.parametrize(("old", "new"), KIND_PAIRS)
+@pytest.mark.parametrize("before", ["first", "user"])
+def test_no_kind_moves_to_another(before: str, old: Kind, new: Kind) -> None:
+    packages: Packages = {"first v1.0.0": {}, "second v1.0.0": {}, "user v1.0.0": {"first": "*"}}
+    told = Story(FakeCatalog(packages, kinds={"first": old, "second": new}))
+    told.lock(before)
+    after = ["second"] if before == "first" else ["user", "second"]
+
+    with pytest.raises(ImpossibleMove) as caught:
+        told.lock(*after, moves=(move("first", "second"),))
+
+    assert caught.value.what == f"{named('first')} cannot become {named('second')}"
+    assert caught.value.why == (f"xplock.yaml: moves[0]: it is a {old}, and not a {new}",)
+
+
+def test_a_provider_that_moves_to_a_function_by_a_strategy_is_not_called_a_function() -> None:
+    catalog = FakeCatalog(PACKAGES, kinds={**KINDS, "config": Kind.FUNCTION})
+    told = Story(catalog)
+    told.lock("old")
+
+    with pytest.raises(ImpossibleMove) as caught:
+        told.lock("config", moves=(move("old", "config", strategy="deactivate"),))
+
+    assert caught.value.why == ("xplock.yaml: moves[0]: it is a Provider, and not a Function",)
+
+
+@pytest.mark.parametrize(("old", "new"), KIND_PAIRS)
+@pytest.mark.parametrize("before", [["first"], []])
+def test_no_kind_moves_to_another_while_both_are_asked_for(before: list[str], old: Kind, new: Kind) -> None:
+    told = Story(FakeCatalog({"first v1.0.0": {}, "second v1.0.0": {}}, kinds={"first": old, "second": new}))
+    told.lock(*before)
+
+    with pytest.raises(Unsatisfiable):
+        told.lock("first", "second", moves=(move("first", "second"),))
 
 
 def test_a_package_may_become_several() -> None:
