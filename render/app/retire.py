@@ -14,11 +14,12 @@ from render.live.objects import parse_live_objects
 from render.lock.file import write_lock
 from render.lock.format import PACKAGE_API, format_lock
 from render.lock.freshness import require_consistent_lock
-from render.lock.model import LockedPackage
+from render.lock.model import LockedPackage, State
 from render.manifests.sync_annotations import find_guards
 from render.texts import first_names
 
 _GROUP = PACKAGE_API.partition("/")[0]
+_POLICY, _DEACTIVATED = "revisionActivationPolicy", "Manual"
 _SHOWN = 5
 
 
@@ -73,12 +74,16 @@ class StillGuarded(Differs):
     """A cluster has packages with their guard on, although it is off in the lock."""
 
 
+class StillActive(Differs):
+    """A cluster has replaced packages that are still active, although they are deactivated in the lock."""
+
+
 class MissingLive(InvalidInput):
     """Packages are missing from the live objects that were given."""
 
 
 def require_unguarded(packages: Sequence[LockedPackage], objects: Sequence[Any]) -> None:
-    """Raise unless every package is among the live objects, each without a guard."""
+    """Raise unless every package is among the live objects, each deactivated if replaced, and without a guard."""
     live = [value for value in objects if isinstance(value, dict)]
     missing = [package for package in packages if not list(_find(package, live))]
     if missing:
@@ -89,6 +94,13 @@ def require_unguarded(packages: Sequence[LockedPackage], objects: Sequence[Any])
                 f"give the output of: {get_command(packages)}",
                 "or say --synced, where a cluster has it no longer",
             ],
+        )
+    active = [_named(package) for package in packages if _is_active(package, live)]
+    if active:
+        raise StillActive(
+            "the cluster has not deactivated a replaced package yet",
+            why=[f"{name} has no {_POLICY}: {_DEACTIVATED}" for name in active],
+            next="let it sync the lock as it is committed, and run this again",
         )
     guarded = [f"{_named(package)} has {guard}" for package in packages for guard in _guards(package, live)]
     if guarded:
@@ -114,6 +126,12 @@ def _find(package: LockedPackage, live: Sequence[Mapping[str, Any]]) -> Iterator
         named = _mapping(value, "metadata").get("name")
         if (group, value.get("kind"), named) == (_GROUP, package.kind, package.object_name):
             yield value
+
+
+def _is_active(package: LockedPackage, live: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a cluster has a replaced package active: its objects would be deleted with it."""
+    found = [_mapping(value, "spec").get(_POLICY) for value in _find(package, live)]
+    return package.state is State.DEACTIVATED and any(policy != _DEACTIVATED for policy in found)
 
 
 def _guards(package: LockedPackage, live: Sequence[Mapping[str, Any]]) -> list[str]:

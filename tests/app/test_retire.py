@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from rig.builders.locks import package
 
-from render.app.retire import MissingLive, StillGuarded, require_unguarded
-from render.lock.model import LockedPackage
+from render.app.retire import MissingLive, StillActive, StillGuarded, require_unguarded
+from render.lock.model import LockedPackage, State
+from render.manifests.deactivation import render_deactivated
 from render.manifests.packages import render_package
 
 OPTIONS = "argocd.argoproj.io/sync-options"
@@ -68,6 +69,30 @@ def test_what_is_rendered_with_a_guard_is_found_to_have_one() -> None:
 def test_of_several_clusters_none_may_have_the_guard() -> None:
     with pytest.raises(StillGuarded):
         require_unguarded([OLD], [live(), live(annotations={FLUX: "disabled"}), live()])
+
+
+DEACTIVATED = package("old v1.0.0", state=State.DEACTIVATED, released=True)
+
+
+@pytest.mark.parametrize("spec", [{}, {"revisionActivationPolicy": "Automatic"}, None, "text"])
+def test_a_replaced_package_that_is_still_active_stays(spec: Any) -> None:
+    with pytest.raises(StillActive) as caught:
+        require_unguarded([DEACTIVATED], [{**live(), "spec": spec}])
+
+    assert caught.value.exit_code == 3
+    assert caught.value.why == ("Provider acme-old has no revisionActivationPolicy: Manual",)
+    assert "sync" in caught.value.next[0]
+
+
+def test_of_several_clusters_none_may_have_it_active() -> None:
+    off = render_deactivated(DEACTIVATED, guarded=False, crossplane=None)[0]
+
+    with pytest.raises(StillActive):
+        require_unguarded([DEACTIVATED], [off, live()])
+
+
+def test_a_replaced_package_may_go_as_it_is_rendered() -> None:
+    require_unguarded([DEACTIVATED], render_deactivated(DEACTIVATED, guarded=False, crossplane=None))
 
 
 @pytest.mark.parametrize(
