@@ -11,10 +11,8 @@ from rig.live import go_builds
 
 SECONDS = 60
 TESTS = Path(__file__).parents[1]
-ARGOCD, CROSSPLANE, KUBERNETES = (
-    f"{recipe.name}-{recipe.version}"
-    for recipe in (go_builds.ARGOCD, go_builds.CROSSPLANE, go_builds.KUBERNETES)
-)
+FOLDERS = {recipe.name: f"{recipe.name}-{recipe.version}" for recipe in go_builds.RECIPES}
+ALL = len(go_builds.RECIPES)
 # Writes down what it is asked for, and makes something of it.
 GO = """\
 echo "$*" >> {folder}/asked
@@ -78,23 +76,23 @@ def machine(tmp_path: Path) -> Machine:
 
 def test_everything_is_built_once(machine: Machine) -> None:
     machine.build()
-    assert machine.builds() == 3
-    assert (machine.cache / ARGOCD / "argocd-repo-server").read_text() == "program\n"
+    assert machine.builds() == ALL
+    assert (machine.cache / FOLDERS["argocd"] / "argocd-repo-server").read_text() == "program\n"
 
     machine.build()
 
-    assert machine.builds() == 3
+    assert machine.builds() == ALL
 
 
 def test_what_was_made_by_another_recipe_is_built_again(machine: Machine) -> None:
     machine.build()
-    complete = machine.cache / CROSSPLANE / "complete"
+    complete = machine.cache / FOLDERS["crossplane"] / "complete"
     recipe = complete.read_text()
     complete.write_text("another one")
 
     machine.build()
 
-    assert (machine.builds(), complete.read_text()) == (4, recipe)
+    assert (machine.builds(), complete.read_text()) == (ALL + 1, recipe)
 
 
 def test_what_killed_builds_left_is_removed(machine: Machine) -> None:
@@ -102,7 +100,7 @@ def test_what_killed_builds_left_is_removed(machine: Machine) -> None:
 
     machine.build()
 
-    assert {path.name for path in machine.cache.iterdir()} == {ARGOCD, CROSSPLANE, KUBERNETES, "lock"}
+    assert {path.name for path in machine.cache.iterdir()} == {*FOLDERS.values(), "lock"}
 
 
 def test_several_at_once_build_once(machine: Machine) -> None:
@@ -112,7 +110,7 @@ def test_several_at_once_build_once(machine: Machine) -> None:
             _, errors = process.communicate(timeout=SECONDS)
         assert process.returncode == 0, errors
 
-    assert machine.builds() == 3
+    assert machine.builds() == ALL
 
 
 def test_without_go_one_line_tells_what_is_missing(machine: Machine) -> None:

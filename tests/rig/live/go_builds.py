@@ -86,6 +86,7 @@ KUBERNETES = Recipe(
         "k8s.io/component-base/version.gitMinor=34",
     ),
 )
+RECIPES = (KUBERNETES, CROSSPLANE, PACKAGE_PARSER, ARGOCD)
 
 
 def build(recipe: Recipe) -> Path:
@@ -206,11 +207,10 @@ def _run(command: list[str], folder: Path) -> str:
 
 def main() -> None:
     """Build everything; with --check, only see that this could be done."""
-    recipes = (KUBERNETES, CROSSPLANE, PACKAGE_PARSER, ARGOCD)
     if "--check" not in sys.argv:
-        for one in recipes:
+        for one in RECIPES:
             print(build(one))
-    elif not all(map(is_built, recipes)):
+    elif not all(map(is_built, RECIPES)):
         find_go()
 
 
