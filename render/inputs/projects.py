@@ -15,10 +15,11 @@ from render.packages import is_meta, is_project
 from render.requests import Root
 from render.rewrites import Rewrite
 from render.settings import SETTINGS_FILE, Settings
-from render.system.files import LOCK_FILE, PACKAGE_FILES
+from render.system.files import LOCK_FILE, PACKAGE_FILES, is_there
 from render.yaml.documents import file_rules, iterate_documents
 from render.yaml.fields import Fields, Problems
 
+_MISNAMED_SETTINGS = ("xplock.yml", ".xplock.yaml", ".xplock.yml", "xplock.json")
 _EXAMPLE = (
     "ask for one, for example in provider.yaml:",
     "apiVersion: pkg.crossplane.io/v1",
@@ -97,10 +98,13 @@ class _Files:
 def _input_names(names: Sequence[str], *, kustomized: bool) -> list[str]:
     if kustomized:
         return [name for name in names if name in PACKAGE_FILES]
-    return [name for name in names if name not in (SETTINGS_FILE, LOCK_FILE)]
+    return [name for name in names if name not in (SETTINGS_FILE, LOCK_FILE, *_MISNAMED_SETTINGS)]
 
 
 def _read_settings(reader: "_Reader", names: Sequence[str]) -> Settings:
+    for name in _MISNAMED_SETTINGS:
+        if is_there(reader.folder / name):
+            reader.problems.append(f"{name}: settings are read from {SETTINGS_FILE} only; rename the file")
     data = reader.read(SETTINGS_FILE) if SETTINGS_FILE in names else None
     if data is None:
         return Settings()
@@ -132,6 +136,14 @@ def _describes_package(value: Any) -> bool:
     return isinstance(api_version, str) and (is_meta(api_version) or is_project(api_version))
 
 
+def _find_conflict(data: bytes) -> int | None:
+    """Return the line of the first conflict marker."""
+    if b"\n>>>>>>> " not in data:
+        return None
+    start = (b"\n" + data).find(b"\n<<<<<<< ")
+    return None if start < 0 else data.count(b"\n", 0, start) + 1
+
+
 class _Reader:
     """Reads the files of one folder, within its budget; a problem with a file does not stop the others."""
 
@@ -149,7 +161,13 @@ class _Reader:
             self.problems.append(f"{name}: {in_one_line(error)}")
             return None
         self.budget.take_bytes(len(data))
-        return data
+        line = _find_conflict(data)
+        if line is None:
+            return data
+        self.problems.append(
+            f"{name}: line {line}: a conflict marker of Git; choose a side in this file, and remove the markers"
+        )
+        return None
 
     def parse(self, data: bytes, name: str) -> list[Document]:
         """Return the documents of a file."""

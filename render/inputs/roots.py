@@ -3,13 +3,22 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from render.constraints import parse_constraint
-from render.errors import InvalidInput
+from render.errors import InvalidInput, RenderError
 from render.inputs.objects import check_numbers, is_object, list_items
 from render.inputs.problems import placed
 from render.lean import Any, dataclass, replace
 from render.names import DNS_LABEL_MEANING, is_dns_label
 from render.packages import PACKAGE_GROUP, Kind
-from render.references import DOCKER_HUB, InvalidReference, Reference, Source, parse_reference, parse_source
+from render.references import (
+    DOCKER_HUB,
+    InvalidReference,
+    Reference,
+    Source,
+    is_tag,
+    parse_reference,
+    parse_source,
+    split_tag,
+)
 from render.requests import Request, Root
 from render.rewrites import Rewrite
 from render.versions import check_tag
@@ -26,9 +35,20 @@ class TwoRequests(InvalidInput):
         )
 
 
+class RangeAsTag(InvalidInput):
+    """A range of versions in the place of a tag."""
+
+    def __init__(self, source: str, versions: str) -> None:
+        super().__init__(
+            f"{versions!r} is a range of versions, and a tag names one version",
+            next=f"write {source} and the range in the annotation {VERSION_ANNOTATION}",
+        )
+
+
 def parse_package(text: str) -> Reference:
     """Parse a package with its registry; unlike in Crossplane, tag and digest may both be missing."""
     if "@" in text or ":" in text.rpartition("/")[2]:
+        _refuse_range(text)
         reference = parse_reference(text)
         check_tag(reference.tag)
         return reference
@@ -38,6 +58,18 @@ def parse_package(text: str) -> Reference:
             text, f"on Docker Hub its full name is {source.registry}/library/{source.repository}"
         )
     return Reference(source)
+
+
+def _refuse_range(text: str) -> None:
+    source, tag = split_tag(text)
+    if tag is None or is_tag(tag) or "@" in text:
+        return
+    try:
+        parse_constraint(tag)
+    except RenderError:
+        # Neither a tag nor a range: the usual error says what a tag is.
+        return
+    raise RangeAsTag(source, tag)
 
 
 def parse_request(reference: Reference, versions: str | None) -> Request:

@@ -390,3 +390,25 @@ def test_a_link_in_json_that_leaves_the_folder_is_a_problem(tmp_path: Path) -> N
 
     with pytest.raises(InvalidInputs, match="a link to a path outside of its folder"):
         read(folder)
+
+
+@pytest.mark.parametrize("name", ["store", "xplock", "crossplane"])
+def test_conflict_markers_have_a_sentence_of_their_own(name: str, tmp_path: Path) -> None:
+    text = "a: b\n<<<<<<< HEAD\nc: d\n=======\nc: e\n>>>>>>> other\n"
+
+    with pytest.raises(InvalidInputs) as caught:
+        read(write(tmp_path, net=FUNCTION, **{name: text}))
+
+    assert caught.value.problems == [
+        f"{name}.yaml: line 2: a conflict marker of Git; choose a side in this file, and remove the markers"
+    ]
+
+
+@pytest.mark.parametrize("name", ["xplock.yml", ".xplock.yaml", ".xplock.yml", "xplock.json"])
+def test_settings_in_a_file_of_another_name_are_a_problem(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("{families: free}")
+
+    with pytest.raises(InvalidInputs) as caught:
+        read(write(tmp_path, net=FUNCTION))
+
+    assert caught.value.problems == [f"{name}: settings are read from xplock.yaml only; rename the file"]

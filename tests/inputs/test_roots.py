@@ -486,3 +486,11 @@ def test_keys_of_other_levels_are_free() -> None:
     other = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"Kind": "a", "kind": "b", "Items": "c"}}
 
     assert sort(other).passthrough == (other,)
+
+
+@pytest.mark.parametrize("versions", ["^1.0", "~v1.2", ">=v1.0.0", ">=1.0, <2", "*"])
+def test_a_range_as_a_tag_is_explained(versions: str) -> None:
+    (problem,) = problems_of(provider(f"{STORE}:{versions}"))
+
+    assert f"{versions!r} is a range of versions, and a tag names one version" in problem
+    assert f"write {STORE} and the range in the annotation xplock.dev/version" in problem
