@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from render.checks.model import Checked, CheckedFolder, Finding, Place
 from render.checks.positions import find_told_place, lock_place, read_entry_place, read_settings_place
 from render.errors import InvalidInput, RenderError
+from render.inputs.problems import InvalidInputs
 from render.inputs.projects import Inputs
+from render.lean import replace
 from render.lock.freshness import MissingLock, StaleLock
 from render.lock.model import Lock
+from render.lock.parse import InvalidLock
 from render.settings import SETTINGS_FILE
 from render.system.files import LOCK_FILE
 
@@ -19,8 +22,7 @@ def inputs_invalid(checked: Checked) -> Iterator[Finding]:
     """The files of a folder are invalid, or contradict each other."""
     for one in checked.folders:
         if isinstance(one.inputs, RenderError):
-            place = find_told_place(one, one.inputs.why, SETTINGS_FILE)
-            yield Finding.of("inputs-invalid", one, one.inputs, place)
+            yield _with_problems("inputs-invalid", one, one.inputs, SETTINGS_FILE)
 
 
 def lock_missing(checked: Checked) -> Iterator[Finding]:
@@ -34,8 +36,7 @@ def lock_invalid(checked: Checked) -> Iterator[Finding]:
     """A lock cannot be read: it is damaged, was edited, or holds a merge conflict."""
     for one in checked.folders:
         if isinstance(one.lock, RenderError):
-            place = find_told_place(one, one.lock.why, LOCK_FILE)
-            yield Finding.of("lock-invalid", one, one.lock, place)
+            yield _with_problems("lock-invalid", one, one.lock, LOCK_FILE)
 
 
 def lock_stale(checked: Checked) -> Iterator[Finding]:
@@ -68,6 +69,14 @@ def not_renderable(checked: Checked) -> Iterator[Finding]:
             overlaid = isinstance(one.inputs, Inputs) and one.inputs.settings.overlay
             place = read_settings_place(one, "overlay") if overlaid else lock_place(one)
             yield Finding.of("not-renderable", one, one.objects, place)
+
+
+def _with_problems(rule: str, one: CheckedFolder, error: RenderError, default: str) -> Finding:
+    finding = Finding.of(rule, one, error, find_told_place(one, error.why, default))
+    # Other errors explain one problem in several lines.
+    if not isinstance(error, InvalidInputs | InvalidLock):
+        return finding
+    return replace(finding, places=tuple(find_told_place(one, [text], default) for text in error.why))
 
 
 def _asking_place(one: CheckedFolder) -> Place:

@@ -65,8 +65,8 @@ _LONGEST_PATH = 4_096
 
 
 def format_annotations(findings: Sequence[Finding]) -> str:
-    """Write one workflow command per line; no text of a finding can end its command or start another."""
-    return "".join(f"{_format_command(finding)}\n" for finding in findings)
+    """Write one workflow command for each problem; no text of a finding can end its command or start another."""
+    return "".join(f"{_format_command(problem)}\n" for finding in findings for problem in finding.split())
 
 
 def _format_command(finding: Finding) -> str:
@@ -100,11 +100,11 @@ _LINE_NUMBER = r"\bline [0-9]+: "
 
 
 def sarif_document(findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return a SARIF log with one run: all rules and the findings."""
+    """Return a SARIF log with one run: all rules, and one result for each problem."""
     rules = read_explanations()
     driver = {"name": "xplock", "version": __version__, "rules": [_rule(rule) for rule in rules]}
     numbers = {rule.name: i for i, rule in enumerate(rules)}
-    results = [_result(finding, numbers[finding.rule]) for finding in findings]
+    results = [_result(each, numbers[each.rule]) for finding in findings for each in finding.split()]
     return {
         "$schema": _SCHEMA,
         "version": _VERSION,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from render.errors import RenderError
 from render.inputs.projects import Inputs
-from render.lean import TYPE_CHECKING, Any, dataclass, field
+from render.lean import TYPE_CHECKING, Any, dataclass, field, replace
 from render.lock.model import Lock
 
 if TYPE_CHECKING:
@@ -33,11 +33,20 @@ class Finding:
     next: tuple[str, ...]
     exit_code: int
     place: Place
+    # One for each line of `why`, if each of these is a problem of its own.
+    places: tuple[Place, ...] = ()
 
     @property
     def text(self) -> str:
         """The finding in the form of an error: what, why, next."""
         return str(RenderError(self.message, why=self.why, next=self.next))
+
+    def split(self) -> "list[Finding]":
+        """Return one finding for each problem, at its place."""
+        if not self.places:
+            return [self]
+        pairs = zip(self.why, self.places, strict=True)
+        return [replace(self, message=text, why=(), place=place, places=()) for text, place in pairs]
 
     @classmethod
     def of(cls, rule: str, folder: "CheckedFolder", error: RenderError, place: Place) -> "Finding":

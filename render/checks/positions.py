@@ -10,8 +10,12 @@ from render.inputs.folders import KUSTOMIZATION_FILES, list_yaml_files
 from render.limits import Limits
 from render.settings import SETTINGS_FILE
 from render.system.files import LOCK_FILE, is_file, is_there, read_plain
+from render.yaml.documents import find_lines
 
 _LINE = r"(?:^|: )line ([0-9]{1,9}): "
+# "document 2: spec.package: ", or only one of both.
+_KEYS = r"(?:document ([0-9]{1,9}): )?(?:([^\s:]+): )?"
+_KEY = r"\[([0-9]{1,9})\]|([^.\[\]]+)"
 _LIMITS = Limits()
 
 
@@ -52,10 +56,26 @@ def find_told_place(one: CheckedFolder, lines: Iterable[str], default: str) -> P
         number = int(line[1]) if line else 1
         if text.startswith("line "):
             return Place(one.folder / default, number)
-        path = one.folder / text.partition(": ")[0]
+        name, _, told = text.partition(": ")
+        path = one.folder / name
         if is_file(path):
-            return Place(path, number)
+            return Place(path, number if line else _find_line(path, told))
     return _first_place(one, default)
+
+
+def _find_line(path: Path, told: str) -> int:
+    """Return the line of the value that a problem names by its document and its keys, or of the nearest one around it."""
+    found = re.match(_KEYS, told)
+    if not found or not found[0]:
+        return 1
+    document = int(found[1] or 1) - 1
+    keys = [int(index) if index else name for index, name in re.findall(_KEY, found[2] or "")]
+    places = [(document, *keys[:i]) for i in range(len(keys), -1, -1)]
+    try:
+        known = find_lines(read_plain(path, _LIMITS.file_bytes) or b"", places)
+    except RenderError:
+        return 1
+    return next((known[place] for place in places if place in known), 1)
 
 
 def _read_lines(path: Path) -> str:

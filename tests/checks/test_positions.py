@@ -147,7 +147,8 @@ def test_a_place_is_one_that_exists(
     for name, text in files.items():
         Path("app", name).write_text(text)
 
-    assert places("app") == dict.fromkeys(["inputs-invalid", "lock-missing"], Place(Path(expected)))
+    found = {rule: place.file for rule, place in places("app").items()}
+    assert found == dict.fromkeys(["inputs-invalid", "lock-missing"], Path(expected))
 
 
 def test_what_is_not_used_any_more_is_found_in_a_file_that_exists(world: World) -> None:
@@ -184,3 +185,25 @@ def test_a_lock_that_is_listed_is_found_at_its_entry(world: World) -> None:
     Path("app/kustomization.yaml").write_text(text)
 
     assert places("app")["lock-listed"] == Place(Path("app/kustomization.yaml"), 4)
+
+
+@pytest.mark.parametrize(
+    ("told", "line"),
+    [
+        ("a.yaml: document 2: x.y[1].z: it is odd", 7),
+        ("a.yaml: document 2: x.y[1].missing: it is odd", 7),
+        ("a.yaml: document 2: it is odd", 4),
+        ("a.yaml: document 9: x: it is odd", 1),
+        ("a.yaml: x: it is odd", 1),
+        ("a.yaml: x[y].z[: it is odd", 1),
+        (f"a.yaml: x[{'9' * 5000}]: it is odd", 1),
+        ("a.yaml: line 5: document 2: x.y[1].z: it is odd", 5),
+    ],
+)
+def test_the_line_of_a_problem_is_found_by_its_document_and_keys(
+    tmp_path: Path, told: str, line: int
+) -> None:
+    (tmp_path / "a.yaml").write_text("x: 1\n---\n# Two\nx:\n  y:\n    - z: 1\n    - z: 2\n")
+    one = CheckedFolder(tmp_path, RenderError("it is odd"), None)
+
+    assert find_told_place(one, [told], "b.yaml") == Place(tmp_path / "a.yaml", line)

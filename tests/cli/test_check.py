@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -198,6 +199,76 @@ def test_github_gets_a_command_for_each_finding(cluster: World, capsys: pytest.C
     assert code == 3
     assert command.startswith("::error file=app/xplock.yaml,line=1,title=xplock lock-missing::app has no ")
     assert count == "2 folders, 1 finding"
+
+
+WRONG = """\
+roots:
+  - package: xpkg.example.org/acme/app
+  - package: nohost
+    foo: 1
+rotos: 2
+"""
+WRONG_MANIFESTS = """\
+apiVersion: pkg.crossplane.io/v1
+kind: Provider
+metadata:
+  name: one
+spec:
+  package: [1]
+---
+apiVersion: pkg.crossplane.io/v1
+kind: Provider
+metadata:
+  name: two
+spec:
+  package: bad
+"""
+
+
+def write_wrong_files(world: World) -> None:
+    folder = world.project("wrong")
+    (folder / "xplock.yaml").write_text(WRONG)
+    (folder / "a.yaml").write_text(WRONG_MANIFESTS)
+    (folder / "b.yaml").write_text("a: 1\nb: [\n")
+
+
+def test_github_gets_each_problem_of_the_files_on_its_line(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_wrong_files(world)
+
+    run(["check", "-o", "github", "wrong"])
+
+    told = re.findall(
+        "^::error file=wrong/(.+?),line=([0-9]+),title=xplock inputs-invalid::(.*)$",
+        capsys.readouterr().out,
+        re.MULTILINE,
+    )
+    assert [(file, int(line)) for file, line, _ in told] == [
+        ("a.yaml", 6),
+        ("a.yaml", 13),
+        ("b.yaml", 3),
+        ("xplock.yaml", 4),
+        ("xplock.yaml", 3),
+        ("xplock.yaml", 5),
+    ]
+    assert all(text.startswith(f"{file}: ") and "next: correct" in text for file, _, text in told)
+
+
+def test_code_scanning_gets_each_problem_of_a_lock_on_its_line(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lock = world.project("shop", "app:v1.0.0") / LOCK_FILE
+    run(["-q", "lock", "shop"])
+    lock.write_text(lock.read_text().replace(" digest: sha256:", " digest: sha25:"))
+
+    run(["check", "-o", "sarif", "shop"])
+
+    [ran] = json.loads(capsys.readouterr().out)["runs"]
+    places = [result["locations"][0]["physicalLocation"] for result in ran["results"]]
+    numbers = [i for i, line in enumerate(lock.read_text().splitlines(), start=1) if " sha25:" in line]
+    assert [place["region"]["startLine"] for place in places] == numbers
+    assert len(numbers) == 2
 
 
 def test_code_scanning_gets_a_log(cluster: World, capsys: pytest.CaptureFixture[str]) -> None:
