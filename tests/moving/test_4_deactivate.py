@@ -393,9 +393,9 @@ def test_a_package_that_is_off_for_one_that_says_nothing_of_it_is_out_of_date_an
 # With objects that nobody else brings.
 
 
-def test_what_only_the_old_package_brings_is_named_before_it_is_let_go_of(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def outgrown(tmp_path: Path) -> Path:
+    """A folder with a replaced package that alone brings some objects."""
     world = World(tmp_path)
     world.publish("old v1.0.0", kind="Provider", crds=["olds.acme.org", "rest.acme.org"])
     world.publish("new v1.0.0", kind="Provider", crds=["olds.acme.org"])
@@ -403,11 +403,17 @@ def test_what_only_the_old_package_brings_is_named_before_it_is_let_go_of(
     run(["lock", str(project)])
     world.project("shop", "new", more=KNOWN + moves("old", "new"))
     run(["lock", str(project)])
-    before = text_of(project)
+    return project
 
-    refused = refusal(capsys, "retire", "old", "-C", str(project))
-    kept = text_of(project)
-    agreed = run(["-q", "retire", "old", "-C", str(project), "--delete-objects"])
+
+def test_what_only_the_old_package_brings_is_named_before_it_is_let_go_of(
+    outgrown: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = text_of(outgrown)
+
+    refused = refusal(capsys, "retire", "old", "-C", str(outgrown))
+    kept = text_of(outgrown)
+    agreed = run(["-q", "retire", "old", "-C", str(outgrown), "--delete-objects"])
 
     assert (refused.code, kept, agreed) == (4, before, 0)
     assert refused.why == [
@@ -421,18 +427,11 @@ def printed_retire(text: str) -> list[str]:
 
 
 @pytest.fixture
-def released(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Path, str]:
+def released(outgrown: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Path, str]:
     """A folder without the guard of a package that alone brings some objects; and what `retire` printed."""
-    world = World(tmp_path)
-    world.publish("old v1.0.0", kind="Provider", crds=["olds.acme.org", "rest.acme.org"])
-    world.publish("new v1.0.0", kind="Provider", crds=["olds.acme.org"])
-    project = world.project("shop", "old", more=KNOWN)
-    run(["lock", str(project)])
-    world.project("shop", "new", more=KNOWN + moves("old", "new"))
-    run(["lock", str(project)])
     capsys.readouterr()
-    run(["retire", "old", "-C", str(project), "--delete-objects"])
-    return project, capsys.readouterr().out
+    run(["retire", "old", "-C", str(outgrown), "--delete-objects"])
+    return outgrown, capsys.readouterr().out
 
 
 @pytest.mark.parametrize("place", ["retire", "retire again", "why"])
