@@ -41,7 +41,7 @@ class RangeAsTag(InvalidInput):
     def __init__(self, source: str, versions: str) -> None:
         super().__init__(
             f"{versions!r} is a range of versions, and a tag names one version",
-            next=f"write {source} and the range in the annotation {VERSION_ANNOTATION}",
+            next=f"write {source} and the range in the annotation {VERSION_ANNOTATION} (in xplock.yaml: version)",
         )
 
 
@@ -62,7 +62,7 @@ def parse_package(text: str) -> Reference:
 
 def _refuse_range(text: str) -> None:
     source, tag = split_tag(text)
-    if tag is None or is_tag(tag) or "@" in text:
+    if tag is None or is_tag(tag) or "@" in text or _RANGE_SIGNS.isdisjoint(tag):
         return
     try:
         parse_constraint(tag)
@@ -82,6 +82,8 @@ def parse_request(reference: Reference, versions: str | None) -> Request:
 
 
 VERSION_ANNOTATION = "xplock.dev/version"
+# Without any of these, a text in the place of a tag is a misspelt version.
+_RANGE_SIGNS = frozenset("^~<>=*,|")
 
 _SERVED = {
     Kind.PROVIDER: ("v1",),

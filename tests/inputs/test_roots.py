@@ -493,4 +493,14 @@ def test_a_range_as_a_tag_is_explained(versions: str) -> None:
     (problem,) = problems_of(provider(f"{STORE}:{versions}"))
 
     assert f"{versions!r} is a range of versions, and a tag names one version" in problem
-    assert f"write {STORE} and the range in the annotation xplock.dev/version" in problem
+    assert (
+        f"write {STORE} and the range in the annotation xplock.dev/version (in xplock.yaml: version)"
+        in problem
+    )
+
+
+@pytest.mark.parametrize("tag", ["v1.0.0+build", "", "v1.0.0 "])
+def test_a_tag_that_is_wrong_is_not_called_a_range(tag: str) -> None:
+    (problem,) = problems_of(provider(f"{STORE}:{tag}"))
+
+    assert "is not a tag" in problem
