@@ -39,8 +39,19 @@ class NothingAsked(InvalidInput):
             f"{folder} asks for no package",
             why=f"it has no Provider, Configuration or Function, no package on disk with dependencies, "
             f"and no roots in {SETTINGS_FILE}",
-            next=_EXAMPLE,
+            next=_advise(folder),
         )
+
+
+def _advise(folder: Path) -> Sequence[str]:
+    # Imported late: only errors need it.
+    from render.inputs.nearby import find_nearby_projects
+
+    nearby = [str(path) for path in find_nearby_projects(folder)]
+    if not nearby:
+        return _EXAMPLE
+    what = "the project folder:" if len(nearby) == 1 else "one of these project folders:"
+    return (f"name {what}", *nearby)
 
 
 @dataclass(frozen=True, slots=True)
