@@ -6,7 +6,7 @@ from render.checks.clusters import find_groups
 from render.checks.model import Checked, CheckedFolder, Finding
 from render.checks.positions import read_lock_place
 from render.errors import Unsatisfiable
-from render.lock.consistency import Member, scattered_families
+from render.lock.freshness import Member, scattered_families
 from render.texts import first_lines
 
 _SHOWN = 20

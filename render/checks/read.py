@@ -10,9 +10,8 @@ from render.errors import RenderError
 from render.inputs.projects import Inputs, read_inputs
 from render.lean import TYPE_CHECKING, Any, TypeVar, replace
 from render.limits import Limits
-from render.lock.consistency import check_closure
 from render.lock.file import read_lock_bytes
-from render.lock.freshness import compare_inputs
+from render.lock.freshness import check_closure, compare_inputs
 from render.lock.model import Lock
 from render.lock.parse import parse_lock
 from render.manifests.objects import render_lock

@@ -10,8 +10,8 @@ from render.errors import Differs, Unsatisfiable
 from render.folders.members import Member, Uses, find_used, read_members
 from render.limits import Limits
 from render.lock.candidates import installed_candidate
-from render.lock.consistency import check_closure
 from render.lock.file import read_lock
+from render.lock.freshness import check_closure
 from render.lock.graph import LockGraph, find_successors
 from render.lock.model import Lock, LockedPackage, Provided, named_source
 from render.moves import Consent, Move, add_moves, follow_moves

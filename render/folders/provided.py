@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 
 from render.folders.neighbours import Neighbours
-from render.lock.consistency import unmet_dependencies
+from render.lock.freshness import unmet_dependencies
 from render.lock.model import Lock, Provided
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from render.errors import InvalidInput, RenderError, Unsatisfiable
 from render.lifecycle.claims import ImpossibleMove, kind_errors
 from render.lifecycle.states import Draft, MovedPackage, Plan
-from render.lock.consistency import scattered_families
+from render.lock.freshness import scattered_families
 from render.lock.model import LockedPackage, Provided, State, named_source
 from render.lock.stale_entries import stale_names
 from render.moves import Move, Strategy

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from render.errors import RenderError, Unsatisfiable
 from render.folders.neighbours import Neighbours
 from render.lifecycle.states import Event, Plan
-from render.lock.consistency import unmet_dependencies
+from render.lock.freshness import unmet_dependencies
 from render.lock.graph import LockGraph, Target
 from render.lock.model import Lock, LockedPackage
 from render.moves import Move

@@ -27,9 +27,8 @@ from render.lifecycle.write import make_lock
 from render.limits import Limits
 from render.live.installed import NOTHING_INSTALLED, advise_live, live_bounds
 from render.live.lock import LiveLock
-from render.lock.consistency import check_closure
 from render.lock.file import read_lock_bytes
-from render.lock.freshness import compare_inputs
+from render.lock.freshness import check_closure, compare_inputs
 from render.lock.merge import merge_sides
 from render.lock.model import Lock
 from render.lock.parse import ConflictedLock, DoubledLock, parse_lock

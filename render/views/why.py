@@ -148,7 +148,7 @@ def _orphaned(package: LockedPackage, above: list[LockedPackage], folder: str) -
         return f"Its guard is off; once every cluster has synced: {command}"
     command = retire_command([*above, package], [folder])
     if not above:
-        return f"Nobody asks for it: orphaned, held until: {command}"
+        return f"Nothing requires it: orphaned, held until: {command}"
     told = f": {command}" if len(above) < _NAMED_TOGETHER else ""
     return f"Only orphaned packages need it: orphaned too, held until all are retired{told}"
 

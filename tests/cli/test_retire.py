@@ -14,8 +14,8 @@ from rig.builders.projects import HOME, World, small_world, text_of
 
 from render.cli.run import run
 from render.limits import Limits
-from render.lock.consistency import check_closure
 from render.lock.file import read_lock
+from render.lock.freshness import check_closure
 from render.lock.model import Lock
 from render.system.files import LOCK_FILE
 

@@ -113,7 +113,7 @@ def moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (
             "gone",
             "gone v1.0.0 [Provider, orphaned]",
-            "Nobody asks for it: orphaned, held until: xplock retire gone -C moved",
+            "Nothing requires it: orphaned, held until: xplock retire gone -C moved",
         ),
         ("dns", "dns v1.5.0 [Provider, provided by ../platform]", "  app v1.0.0  *  satisfied"),
     ],

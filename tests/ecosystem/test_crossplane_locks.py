@@ -22,7 +22,7 @@ from render.lifecycle.rules import check_plan
 from render.lifecycle.states import Context, StableResolution
 from render.lifecycle.write import make_lock
 from render.limits import Limits
-from render.lock.consistency import check_closure
+from render.lock.freshness import check_closure
 from render.lock.model import Lock, LockedDependency, LockedPackage
 from render.references import (
     PartialSource,

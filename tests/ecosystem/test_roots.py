@@ -20,8 +20,8 @@ from render.inputs.record import make_record
 from render.lifecycle.names import NameTaken
 from render.lifecycle.update import LockOptions, update_lock
 from render.limits import Limits
-from render.lock.consistency import check_closure
 from render.lock.format import format_lock
+from render.lock.freshness import check_closure
 from render.lock.model import Lock, LockedPackage
 from render.lock.parse import parse_lock
 from render.moves import Move

@@ -14,7 +14,7 @@ from render.lifecycle.names import NameTaken
 from render.lifecycle.other_folders import BelongsElsewhere, LosesProvided, OtherName
 from render.lifecycle.ownership import RivalPackages
 from render.lifecycle.update import is_current
-from render.lock.consistency import check_closure
+from render.lock.freshness import check_closure
 from render.lock.model import Lock
 from render.packages import Kind
 from render.requests import Root

@@ -14,8 +14,8 @@ from render.lifecycle.blockers import LockedFolder
 from render.lifecycle.retire import NotSynced, Retirement, require_synced, retire_packages
 from render.lifecycle.retire_checks import NotInLock, StillNeeded
 from render.limits import Limits
-from render.lock.consistency import check_closure
 from render.lock.format import format_lock
+from render.lock.freshness import check_closure
 from render.lock.model import Lock, LockedPackage, State
 from render.lock.parse import parse_lock
 from render.packages import Kind

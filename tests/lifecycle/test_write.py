@@ -6,7 +6,7 @@ import pytest
 from rig.builders.catalogs import FakeCatalog, Packages, digest_of, named, root, written
 from rig.builders.lock_story import made_lock
 
-from render.lock.consistency import check_closure
+from render.lock.freshness import check_closure
 from render.lock.model import LockedDependency
 from render.packages import Kind, PackagedObject, count_kinds, digest_objects
 

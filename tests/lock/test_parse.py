@@ -10,8 +10,8 @@ from rig.builders.random_locks import any_locks
 from render import __version__
 from render.errors import RenderError
 from render.limits import LimitExceeded, Limits
-from render.lock.consistency import check_closure
 from render.lock.format import NewerRevision, format_lock
+from render.lock.freshness import check_closure
 from render.lock.model import Lock
 from render.lock.parse import ConflictedLock, DoubledLock, InvalidLock, UnsupportedLock, parse_lock
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from rig.builders.locks import deactivated, lock, package, provided, replaced, rich_lock, source
 
-from render.lock.consistency import check_closure, check_states
+from render.lock.freshness import check_closure, check_states
 from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage, State
 

@@ -37,9 +37,9 @@ from render.lifecycle.ownership import (
 from render.lifecycle.retire import is_reinstalled, retire_packages
 from render.lifecycle.retire_checks import StillNeeded
 from render.limits import Limits
-from render.lock.consistency import check_closure
 from render.lock.detaching import find_reasons
 from render.lock.format import format_lock
+from render.lock.freshness import check_closure
 from render.lock.parse import parse_lock
 from render.packages import Kind
 from render.references import Source

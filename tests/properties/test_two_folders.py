@@ -13,7 +13,7 @@ from rig.cluster.cluster import Cluster
 
 from render.errors import RenderError
 from render.folders.neighbours import gather_neighbours
-from render.lock.consistency import check_closure
+from render.lock.freshness import check_closure
 from render.manifests.identity import identify
 from render.moves import Move
 from render.packages import Kind

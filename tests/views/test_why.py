@@ -241,7 +241,7 @@ def test_an_orphan_is_held_until_it_is_retired() -> None:
         == """\
 app v1.0.0 [Provider, orphaned]
 
-Nobody asks for it: orphaned, held until: xplock retire app
+Nothing requires it: orphaned, held until: xplock retire app
 
 Asked for by (0)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from render.lock.consistency import check_closure
+from render.lock.freshness import check_closure
 from render.names import object_name
 from render.packages import Kind, Package
 from render.references import PartialSource, Source, parse_reference

@@ -7,8 +7,7 @@ import pytest
 from rig.builders.locks import deactivated, digest, lock, package, provided, replaced, source
 
 from render.errors import Differs
-from render.lock.consistency import check_closure
-from render.lock.freshness import StaleLock, compare_inputs, require_fresh
+from render.lock.freshness import StaleLock, check_closure, compare_inputs, require_fresh
 from render.lock.model import Lock, LockedDependency, LockedPackage, State
 from render.references import Source
 from render.texts import visible
