@@ -142,6 +142,9 @@ def _in_our_words(error: click.ClickException) -> RenderError:
     what, why = (error.message if near else error.format_message()).rstrip("."), ""
     if isinstance(error, click.BadParameter):
         what, _, why = what.partition(": ")
+    if isinstance(error, click.MissingParameter):
+        # Choices follow, each on a line of its own.
+        what, _, why = " ".join(error.format_message().split()).rstrip(".").partition(". ")
     context = getattr(error, "ctx", None)
     where = context.command_path if context else "xplock"
     meant = [f"did you mean {' or '.join(near)}?"] if near else []

@@ -10,6 +10,9 @@ from render.system.files import is_folder
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
+# All forms that -o has in some command.
+OUTPUT_FORMS = ("text", "json", "yaml", "markdown", "sarif", "github")
+
 
 def output_option(*forms: str) -> Callable[[Decorated], Decorated]:
     """Return the -o option with the forms a command's result can have, the default first."""

@@ -7,7 +7,7 @@ import click
 from render.app.package import inspect_package, push_package, write_package
 from render.cli.main import LazyGroup
 from render.cli.operator_options import CACHE, REGISTRIES, OperatedCommand, operator_settings
-from render.cli.options import layout_option, output_option
+from render.cli.options import OUTPUT_FORMS, layout_option, output_option
 from render.cli.output import Output
 from render.packages import count_kinds
 from render.references import parse_reference
@@ -38,12 +38,25 @@ def _parse_platform(context: click.Context, option: click.Parameter, text: str |
     return Platform(*parts)
 
 
+def _parse_file(context: click.Context, option: click.Parameter, text: str | None) -> Path | None:
+    if text in OUTPUT_FORMS:
+        raise click.BadParameter(
+            f"-o is the file to write here; write ./{text} for a file of that name", context, option
+        )
+    return None if text is None else Path(text)
+
+
 @click.command(
     epilog="Example: xplock package build platform/ --to registry/ -t xpkg.example.org/acme/platform:v1.0.0"
 )
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
-    "-o", "--output", "file", type=click.Path(dir_okay=False, path_type=Path), help="The .xpkg file to write."
+    "-o",
+    "--output",
+    "file",
+    type=click.Path(dir_okay=False),
+    callback=_parse_file,
+    help="The .xpkg file to write.",
 )
 @click.option(
     "--to", "layout", type=click.Path(file_okay=False, path_type=Path), help="An OCI layout to add it to."

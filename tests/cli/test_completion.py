@@ -10,6 +10,7 @@ import click
 import pytest
 
 from render.cli.main import xplock as root
+from render.cli.run import run
 
 SECONDS = 60
 
@@ -101,3 +102,14 @@ echo "${COMPREPLY[@]}"
     )
 
     assert (done.stdout.strip(), done.stderr) == ("build", "")
+
+
+def test_without_a_shell_the_error_lists_them_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["completion"])
+
+    assert code == 2
+    assert capsys.readouterr().err.splitlines()[1:] == [
+        "error: missing argument 'SHELL'",
+        "  why:  choose from: bash, zsh, fish",
+        "  next: see xplock completion --help",
+    ]

@@ -121,6 +121,18 @@ def test_build_tells_everything_that_is_wrong_with_a_folder(
     assert [path.name for path in here.iterdir()] == ["platform"]
 
 
+@pytest.mark.parametrize("form", ["json", "text", "markdown"])
+def test_build_takes_no_form_of_other_commands_for_a_file(
+    here: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    error = failed(capsys, "package", "build", "platform", "-o", form, code=2)
+
+    assert f"-o is the file to write here; write ./{form} for a file of that name" in error
+    assert [path.name for path in here.iterdir()] == ["platform"]
+    assert run(["package", "build", "platform", "-o", f"./{form}"]) == 0
+    assert (here / form).is_file()
+
+
 def test_build_wants_a_layout_for_a_name(
     here: Path,  # noqa: ARG001 - the folder we are in
     capsys: pytest.CaptureFixture[str],
