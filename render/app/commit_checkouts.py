@@ -7,7 +7,6 @@ from pathlib import Path
 
 from render.app.commit_options import CommitOptions
 from render.app.operator_settings import OperatorSettings
-from render.deadline import read_deadline
 from render.errors import InvalidInput
 from render.git.branches import (
     current_branch,
@@ -30,6 +29,7 @@ from render.git.objects import require_identity
 from render.git.remotes import Remote, choose_remote, fetch_tip, read_urls
 from render.git.repository import FolderInRepository, Repository, locate_folder
 from render.git.revisions import find_commit
+from render.system.deadline import read_deadline
 from render.system.scratch import scratch_folder
 
 _GiveAccess = Callable[[Repository, Remote], Repository]

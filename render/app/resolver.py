@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from render.app.head_start import HeadStart
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Progress, Reporter
-from render.deadline import Deadline
 from render.errors import RenderError
 from render.folders.neighbours import Neighbours, read_neighbours
 from render.folders.provided import find_unsuited
@@ -22,6 +21,7 @@ from render.lock.verify import VerifyFinding, verify_tag
 from render.packages import Package
 from render.references import Reference, Source
 from render.resolve.model import Catalog
+from render.system.deadline import Deadline
 
 if TYPE_CHECKING:
     from render.app.world import World

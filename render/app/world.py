@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Reporter
-from render.deadline import Deadline, read_deadline
 from render.errors import InvalidInput
 from render.limits import Limits
 from render.references import Digest, Reference, Source
@@ -22,6 +21,7 @@ from render.registry.tokens import Authenticator
 from render.registry.transport import Transport
 from render.rewrites import Rewrite, Rewrites
 from render.settings import SETTINGS_FILE
+from render.system.deadline import Deadline, read_deadline
 from render.system.files import is_folder
 from render.xpkg.catalog import Catalog
 

@@ -15,7 +15,6 @@ from render.argocd.request import (
     read_token,
     require_listed,
 )
-from render.deadline import Deadline
 from render.errors import InvalidInput, RenderError
 from render.folders.members import Member, read_members
 from render.git.checkout import checked_out
@@ -28,6 +27,7 @@ from render.git.temporary import REMOTE, open_server
 from render.inputs.folders import is_linked, reads_elsewhere
 from render.inputs.projects import Inputs, read_inputs
 from render.limits import Limits, setting
+from render.system.deadline import Deadline
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from render.app.resolver import Resolver
 from render.argocd.branch import Branch, find_reads, open_branch, read_tip
 from render.argocd.push_queue import exclusive, queue_seconds
 from render.argocd.request import Declined
-from render.deadline import Deadline
 from render.errors import Differs, RenderError
 from render.git.landing import Change, InputFiles, push_change
 from render.git.objects import changed_paths
@@ -22,6 +21,7 @@ from render.git.revisions import find_files, last_touch, read_message
 from render.git.trailers import digest_inputs, find_trailers
 from render.inputs.projects import Inputs
 from render.lock.format import format_lock
+from render.system.deadline import Deadline
 from render.views.commit_message import LockChange, format_message, format_subject
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from render.app.operator_settings import OperatorSettings
 from render.app.render import read_fresh_lock
 from render.argocd.parameters import announce, apply_parameters, read_parameters
-from render.deadline import Deadline, parse_seconds
 from render.errors import Differs, InvalidInput, RenderError
 from render.inputs.projects import read_inputs, read_settings
 from render.lean import TYPE_CHECKING
@@ -14,6 +13,7 @@ from render.manifests.objects import render_lock
 from render.manifests.text import format_yaml
 from render.settings import Settings
 from render.system.alarm import run_in_time
+from render.system.deadline import Deadline, parse_seconds
 
 if TYPE_CHECKING:
     from render.app.reporter import Console

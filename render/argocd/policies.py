@@ -6,10 +6,10 @@ from shlex import quote
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import SilentReporter
 from render.app.resolver import Resolver
-from render.deadline import Deadline
 from render.errors import Differs, RenderError, Unsatisfiable
 from render.limits import LimitExceeded
 from render.lock.model import Lock
+from render.system.deadline import Deadline
 from render.texts import redact, visible
 
 

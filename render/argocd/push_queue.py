@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from render.deadline import Deadline
+from render.system.deadline import Deadline
 
 # After so many seconds a call pushes without its turn: slower if it races, and just as correct.
 _LONGEST_WAIT = 20.0

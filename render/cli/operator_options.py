@@ -85,7 +85,7 @@ def _check_realms(environ: Mapping[str, str], name: str) -> None:
 
 
 def _check_seconds(environ: Mapping[str, str], name: str) -> None:
-    from render.deadline import parse_seconds
+    from render.system.deadline import parse_seconds
 
     parse_seconds(environ, 0, name=name)
 

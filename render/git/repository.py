@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from render.deadline import Deadline
 from render.errors import InvalidInput
 from render.git.failures import GitFailed, GitMissing, describe_failure, mask_credentials
 from render.git.process import GitNotStarted, GitResult, GitTooSlow, execute
 from render.limits import Limits, format_amount, setting
+from render.system.deadline import Deadline
 from render.texts import hides_something
 
 _HOOKS_OFF = ("-c", f"core.hooksPath={os.devnull}")

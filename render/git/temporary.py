@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from render.deadline import Deadline
 from render.errors import InvalidInput
 from render.git.credentials import FILES, Token, hide_secrets, with_authorities, with_token
 from render.git.remotes import Remote, list_refs
 from render.git.repository import Repository
 from render.limits import Limits
+from render.system.deadline import Deadline
 from render.system.scratch import scratch_folder
 from render.texts import hides_something
 

@@ -14,10 +14,10 @@ import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
-from render.deadline import Deadline
 from render.errors import InvalidInput
 from render.limits import Limits
 from render.registry.access import RegistrySettings
+from render.system.deadline import Deadline
 from render.texts import redact
 
 _WATCH_SECONDS = 0.1

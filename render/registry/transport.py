@@ -15,13 +15,13 @@ from urllib.parse import SplitResult
 
 import urllib3
 
-from render.deadline import Deadline, DeadlineExceeded
 from render.errors import RenderError, UnusableContent
 from render.limits import MIB, LimitExceeded, Limits
 from render.references import Digest
 from render.registry.access import RegistrySettings
 from render.registry.addresses import RequestRefused, follow_url, host_of, is_private, split_url
 from render.registry.connections import AnswerTooSlow, Connections
+from render.system.deadline import Deadline, DeadlineExceeded
 from render.texts import redact
 
 _CHUNK = 64 << 10

@@ -14,7 +14,7 @@ import render
 from render import __version__
 from render.app.operator_settings import OperatorSettings
 from render.argocd.commit_policy import commit_lock
-from render.deadline import Deadline, DeadlineExceeded
+from render.system.deadline import Deadline, DeadlineExceeded
 from render.system.files import LOCK_FILE
 
 PATH = f"clusters/shop/{LOCK_FILE}"

@@ -16,8 +16,8 @@ from render.app.operator_settings import OperatorSettings
 from render.argocd.commit_policy import commit_lock
 from render.argocd.request import Declined
 from render.cli.run import run
-from render.deadline import Deadline, DeadlineExceeded
 from render.git.trailers import parse_trailers
+from render.system.deadline import Deadline, DeadlineExceeded
 from render.system.files import LOCK_FILE
 
 PATH = f"clusters/shop/{LOCK_FILE}"

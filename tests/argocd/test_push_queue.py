@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 
 from render.argocd.push_queue import exclusive, queue_seconds
-from render.deadline import Deadline
+from render.system.deadline import Deadline
 
 SECONDS = 60.0
 SHOP, OTHER = "file:///shop.git#main", "file:///shop.git#other"

@@ -34,7 +34,6 @@ from rig.git.repositories import (
 )
 from rig.registry.http_server import Certificate, RecordingServer, redirect
 
-from render.deadline import Deadline, DeadlineExceeded
 from render.errors import RenderError
 from render.git.branches import find_branch
 from render.git.credentials import Token
@@ -56,6 +55,7 @@ from render.git.repository import Repository
 from render.git.revisions import read_file
 from render.git.temporary import InvalidUrl, check_url, open_server
 from render.limits import LimitExceeded, Limits
+from render.system.deadline import Deadline, DeadlineExceeded
 from render.system.files import LOCK_FILE
 from render.system.scratch import NoPlace
 

@@ -26,7 +26,6 @@ from rig.registry.http_server import (
 from rig.registry.in_memory import MiniRegistry
 from rig.registry.package_images import add_package, challenged, counted
 
-from render.deadline import Deadline
 from render.errors import RenderError
 from render.limits import LimitExceeded, Limits
 from render.references import Digest
@@ -35,6 +34,7 @@ from render.registry.addresses import RequestRefused, api_address
 from render.registry.credentials import CredentialStore
 from render.registry.tokens import AccessDenied, Authenticator, Challenge, parse_challenge, without_secrets
 from render.registry.transport import HttpRequest, HttpResponse, Transport
+from render.system.deadline import Deadline
 
 
 def token(text: str, **more: object) -> Answer:

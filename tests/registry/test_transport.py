@@ -32,13 +32,13 @@ from rig.registry.http_server import (
 from rig.registry.package_images import counted
 from rig.time_limits import growing
 
-from render.deadline import DeadlineExceeded
 from render.errors import InvalidInput, RenderError
 from render.limits import LimitExceeded, Limits
 from render.registry.addresses import RequestRefused
 from render.registry.connections import read_proxies
 from render.registry.oci import digest_of
 from render.registry.transport import HttpRequest, RegistryUnreachable, SizeMismatch, Transport, _retry_after
+from render.system.deadline import DeadlineExceeded
 
 SECRET = {"Authorization": "Bearer secret"}
 PATIENCE = 60.0

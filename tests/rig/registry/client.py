@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from render.deadline import Deadline
 from render.limits import Limits
 from render.references import Reference, Source, parse_reference
 from render.registry.access import RegistrySettings
@@ -17,6 +16,7 @@ from render.registry.client import RegistryClient
 from render.registry.credentials import CredentialStore
 from render.registry.tokens import Authenticator
 from render.registry.transport import Transport
+from render.system.deadline import Deadline
 
 SECONDS = 30.0
 

@@ -3,9 +3,9 @@
 import pytest
 from rig.registry.client import Clock
 
-from render.deadline import Deadline, DeadlineExceeded, parse_seconds, read_deadline
 from render.errors import InvalidInput
 from render.limits import Limits
+from render.system.deadline import Deadline, DeadlineExceeded, parse_seconds, read_deadline
 
 
 def test_time_runs_out() -> None:
