@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not is_slow(item.path))
 
 
+@pytest.fixture(scope="session")
+def empty_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders for the settings of each test; pytest's own way looks at all folders there are before it makes one."""
+    parent = tmp_path_factory.mktemp("empty")
+    return (parent / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def empty_user_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def empty_user_settings(empty_folders: Iterator[Path]) -> Iterator[None]:
     """Hide the settings of the user who runs the tests."""
-    with hidden_settings(tmp_path_factory.mktemp("empty")):
+    folder = next(empty_folders)
+    folder.mkdir()
+    with hidden_settings(folder):
         yield
 
 

@@ -1,5 +1,6 @@
 """Test files that take most of the time, since they start servers, git and xplock many times."""
 
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
@@ -8,18 +9,24 @@ SLOW = (
     "argocd/test_lock_policies.py",
     "argocd/test_plugin*.py",
     "cli/test_commit*.py",
+    "cli/test_render_moved_tag.py",
+    "cli/test_run.py",
     "deploy/*.py",
     "docs/test_*examples.py",
     "docs/test_s*.py",
     "ecosystem/test_build_and_push.py",
+    "ecosystem/test_roots.py",
+    "git/test_checkout.py",
     "git/test_landing.py",
     "git/test_pre_commit.py",
+    "manifests/test_out_folder.py",
     "rig_tests/test_go_builds.py",
     "rig_tests/test_registries.py",
     "threats/*.py",
 )
 
 
+@cache
 def is_slow(file: Path) -> bool:
     """Return whether `make quick` leaves out a file."""
     return any(file.match(pattern) for pattern in SLOW)
