@@ -1,4 +1,4 @@
-"""Test files that take most of the time, since they start servers, git and xplock many times."""
+"""Test files that take most of the time: they start servers, git and xplock many times, or wait for time limits."""
 
 from functools import cache
 from pathlib import Path
@@ -9,8 +9,10 @@ SLOW = (
     "argocd/test_lock_policies.py",
     "argocd/test_plugin*.py",
     "cli/test_commit*.py",
-    "cli/test_render_moved_tag.py",
+    "cli/test_completion.py",
+    "cli/test_render*.py",
     "cli/test_run.py",
+    "cli/test_streams.py",
     "deploy/*.py",
     "docs/test_*examples.py",
     "docs/test_s*.py",
@@ -20,6 +22,8 @@ SLOW = (
     "git/test_landing.py",
     "git/test_pre_commit.py",
     "manifests/test_out_folder.py",
+    "registry/test_credentials.py",
+    "registry/test_push.py",
     "rig_tests/test_go_builds.py",
     "rig_tests/test_registries.py",
     "threats/*.py",
