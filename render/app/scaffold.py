@@ -35,7 +35,7 @@ _PART = re.compile(r"(?!-)[\w.@+=,~-]+(?: [\w.@+=,~-]+)*")
 # The longest name of a CronJob, the shortest limit of all jobs.
 _LONGEST_JOB = 52
 # The names of files that `xplock check` may read.
-_CHECKED = r"(\.ya?ml|\bKustomization)$"
+_CHECKED = r"(\.ya?ml|\.json|\bKustomization)$"
 
 
 class InvalidChoice(InvalidInput):

@@ -97,7 +97,7 @@ def test_a_value_never_becomes_anything_but_a_value(template: str, text: str) ->
     expected = replaced(expected, "a-url#main", f"{text}#main")
     expected = replaced(expected, "rendered/a-name", f"rendered/{text}")
     expected = replaced(expected, "credential.a-url.helper", f"credential.{text}.helper")
-    rest = r"/.*(\.ya?ml|\bKustomization)$"
+    rest = r"/.*(\.ya?ml|\.json|\bKustomization)$"
     expected = replaced(expected, f"^a\\-path{rest}", f"^{re.escape(text)}{rest}")
     assert made == expected
 

@@ -152,7 +152,14 @@ def test_the_scaffold_has_the_same_hooks_for_the_installed_command(manifest: Any
     [config] = parsed(format_piece("pre-commit", Choices(path=".")).encode())
 
     # In a repository of its own a hook has no environment, no description and no other users.
-    ours = ("language", "description", "require_serial", "minimum_pre_commit_version", "args")
+    ours = (
+        "additional_dependencies",
+        "args",
+        "description",
+        "language",
+        "minimum_pre_commit_version",
+        "require_serial",
+    )
     assert [_without(hook, ours) for hook in config["repos"][0]["hooks"]] == [
         _without(hook, ours) for hook in manifest
     ]
