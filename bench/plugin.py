@@ -32,8 +32,8 @@ def main() -> None:
         ]
         bare, generating, announcing, kustomize = best_seconds(commands, _ROUNDS, folder=project)
     count = objects.count(b"\nkind: ImageConfig\n")
-    print_ratio(f"plugin generate of {count} packages", generating, bare, goal=4)
-    print_ratio("  beside kubectl kustomize", generating, kustomize, goal=1)
+    print_ratio(f"plugin generate of {count} packages", generating, bare, goal=4.5)
+    print_ratio("  beside kubectl kustomize", generating, kustomize, goal=0.7)
     print_ratio("plugin parameters", announcing, bare, goal=4)
 
 
