@@ -30,7 +30,7 @@ PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 demo: $(VENV)/runtime ## Build the example packages, lock and render a project, and move a package.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
-quick: style ## Style, types, contracts and the fast tests: a minute at the desk.
+quick: style ## Style, types, contracts and the fast tests: two minutes at the desk.
 	$(BIN)/pytest $(PARALLEL) -m 'not property and not slow'
 
 test: style tools ## Everything that has to hold. CI=true tries all examples of the property tests, not a part of them.
