@@ -52,6 +52,8 @@ class Limits:
     folder_bytes: int = 20 * MIB
     folder_nodes: int = 1_000_000
     lock_bytes: int = 32 * MIB
+    lock_nodes: int = 2_000_000
+    used_locks_bytes: int = 64 * MIB
     kustomizations: int = 500
     kustomize_bytes: int = 10 * MIB
     used_folders: int = 500

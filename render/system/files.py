@@ -10,6 +10,8 @@ from pathlib import Path
 
 from render.errors import RenderError
 from render.limits import LimitExceeded, Limits
+from render.system.boundary import real_path
+from render.system.faults import raise_fault
 
 # Names of files in a project folder: its lock, and the metadata of a package on disk.
 LOCK_FILE = "crossplane.lock.yaml"
@@ -31,6 +33,7 @@ def is_there(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
+        raise_fault(error, f"the folder {path.parent} cannot be read")
         raise InvalidFile(
             f"the folder {path.parent} cannot be read",
             why=(error.strerror or str(error)).lower(),
@@ -63,6 +66,7 @@ def open_plain(path: Path) -> BufferedReader:
         # Without O_NONBLOCK, opening a pipe would block for ever.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
+        raise_fault(error, f"{path} cannot be read")
         raise InvalidFile(
             f"{path} cannot be read",
             # The error of O_NOFOLLOW for a link.
@@ -135,7 +139,7 @@ def read_mounted(environ: Mapping[str, str], variable: str, limit: str, limits: 
     """Read a file that an operator's variable names; return nothing if it cannot be read."""
     try:
         # Kubernetes mounts a secret as a link to a link.
-        data = read_plain(Path(environ[variable]).resolve(), getattr(limits, limit))
+        data = read_plain(real_path(Path(environ[variable])), getattr(limits, limit))
     except (InvalidFile, ValueError, OSError, RuntimeError):
         # RuntimeError: links in a circle, up to Python 3.12.
         return b""

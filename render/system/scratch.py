@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from render.errors import RenderError
+from render.system.boundary import real_path
 
 _USUAL_PLACES = ("/tmp", "/var/tmp")  # noqa: S108 - a new folder is made below them, readable by this user alone
 
@@ -58,7 +59,7 @@ def _make(what_for: str) -> Path:
     named = os.environ.get("TMPDIR")
     reason = ""
     for place in (named,) if named else _USUAL_PLACES:
-        folder = Path(place).resolve() / f"xplock-{os.urandom(8).hex()}"
+        folder = real_path(Path(place)) / f"xplock-{os.urandom(8).hex()}"
         _known.add(folder)
         try:
             folder.mkdir(mode=0o700)

@@ -33,6 +33,8 @@ class Rules:
     # and only below mappings of these keys; tags and repeated keys, which other readers accept, are accepted.
     only: frozenset[str] | None = None
     merges: bool = True
+    # None: the size bounds the values.
+    nodes: str | None = None
 
 
 def meta_rules(limits: Limits) -> Rules:
@@ -42,22 +44,26 @@ def meta_rules(limits: Limits) -> Rules:
 
 def file_rules(limits: Limits) -> Rules:
     """Return the rules for the user's own files, which may have anchors and aliases."""
-    return Rules(limits, size="file_bytes", depth="file_depth", aliases=True)
+    return Rules(limits, size="file_bytes", depth="file_depth", aliases=True, nodes="file_nodes")
 
 
 def kustomization_rules(limits: Limits) -> Rules:
     """Return the rules for a kustomization: kustomize gives the keys of a merge another precedence than we do."""
-    return Rules(limits, size="file_bytes", depth="file_depth", aliases=True, merges=False)
+    return Rules(
+        limits, size="file_bytes", depth="file_depth", aliases=True, merges=False, nodes="file_nodes"
+    )
 
 
 def lock_rules(limits: Limits) -> Rules:
     """Return the rules for a lock, which may be large: nothing that two parsers could read differently."""
-    return Rules(limits, size="lock_bytes", depth="file_depth", aliases=False)
+    return Rules(limits, size="lock_bytes", depth="file_depth", aliases=False, nodes="lock_nodes")
 
 
 def identity_rules(limits: Limits, only: frozenset[str]) -> Rules:
     """Return the rules for a document of a package, where only the values of a few keys matter."""
-    return Rules(limits, size="document_bytes", depth="document_depth", aliases=True, only=only)
+    return Rules(
+        limits, size="document_bytes", depth="document_depth", aliases=True, only=only, nodes="document_nodes"
+    )
 
 
 class InvalidDocument(UnusableContent):
@@ -119,8 +125,8 @@ def _parse_plain(text: str, rules: Rules) -> list[Any] | None:
     if rules.only is not None:
         return None
     limits = rules.limits
-    # Without aliases, the size of the text bounds the values; this bound is for the memory that the lines take.
-    most = limits.file_nodes if rules.aliases else _MOST_PLAIN_NODES
+    # Where the size of the text bounds the values, this bound is for the memory that the lines take.
+    most = getattr(limits, rules.nodes) if rules.nodes else _MOST_PLAIN_NODES
     return parse_plain(text, depth=getattr(limits, rules.depth), nodes=most)
 
 

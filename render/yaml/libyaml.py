@@ -39,7 +39,7 @@ def parse_events(text: str) -> Iterator[Any]:
     except yaml.reader.ReaderError as error:
         line = text.encode()[: error.position].count(b"\n") + 1
         raise InvalidDocument(f"character #x{error.character:04x} is not allowed in YAML", line) from None
-    except (yaml.YAMLError, ValueError, RecursionError, MemoryError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InvalidDocument(f"this is not YAML: {error}", 1) from None
 
 
@@ -73,7 +73,6 @@ class _Builder:
     def __init__(self, rules: Rules) -> None:
         self.root: Any = None
         self._rules = rules
-        self._most_nodes = "file_nodes" if rules.only is None else "document_nodes"
         self._stack: list[_Open] = []
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._aliases = 0
@@ -120,8 +119,9 @@ class _Builder:
     def _add(self, event: Any, value: Any, *, nodes: int, counted: bool = False) -> None:
         if not counted:
             self._nodes += nodes
-        if self._nodes > getattr(self._rules.limits, self._most_nodes) and self._rules.aliases:
-            raise LimitExceeded("a YAML document has too many values", self._most_nodes, self._rules.limits)
+        limit = self._rules.nodes
+        if limit and self._nodes > getattr(self._rules.limits, limit):
+            raise LimitExceeded("a YAML document has too many values", limit, self._rules.limits)
         if event.anchor is not None and not isinstance(event, yaml.AliasEvent):
             self._anchors[event.anchor] = (value, nodes)
         if not self._stack:
