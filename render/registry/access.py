@@ -24,9 +24,11 @@ class RegistrySettings:
     trusted_realms: Mapping[str, frozenset[str]] = field(default_factory=lambda: dict(_KNOWN_REALMS))
     allowed: frozenset[str] | None = None
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    # Whether a host has to have a public address, unless the operator listed it: someone else names the hosts.
+    public_only: bool = False
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str]) -> "RegistrySettings":
+    def from_environment(cls, environ: Mapping[str, str], *, public_only: bool = False) -> "RegistrySettings":
         """Read the operator's XPLOCK_* variables."""
         bundle = environ.get("XPLOCK_CA_BUNDLE")
         allowed = environ.get("XPLOCK_ALLOWED_REGISTRIES", "").strip()
@@ -36,7 +38,13 @@ class RegistrySettings:
             trusted_realms=read_realms(environ, "XPLOCK_TRUSTED_REALMS"),
             allowed=read_hosts(environ, "XPLOCK_ALLOWED_REGISTRIES") if allowed else None,
             environ=environ,
+            public_only=public_only,
         )
+
+    def must_be_public(self, host: str) -> bool:
+        """Return whether a host may be asked only at a public address."""
+        listed = (self.plain_http, self.allowed or (), *self.trusted_realms.values())
+        return self.public_only and not any(host in hosts for hosts in listed)
 
 
 def read_hosts(environ: Mapping[str, str], name: str) -> frozenset[str]:

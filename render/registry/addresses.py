@@ -1,12 +1,11 @@
 """Addresses of requests: that of a source, and checks on those that servers send."""
 
-import ipaddress
 import re
-import socket
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from render.errors import RenderError
 from render.references import DOCKER_HUB, Source
+from render.registry.private_networks import is_private_name, parse_address
 from render.texts import redact
 
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?")
@@ -56,12 +55,8 @@ def host_of(parts: SplitResult) -> str:
 
 
 def is_private(parts: SplitResult) -> bool:
-    """Return whether a URL's host is a private or loopback address; names are not resolved."""
-    name = (parts.hostname or "").rstrip(".")
-    address = _parse_address(name)
-    if address is None:
-        return name == "localhost" or name.endswith(".localhost")
-    return not address.is_global
+    """Return whether a URL's host is an address inside a network; names are not resolved."""
+    return is_private_name(parts.hostname or "")
 
 
 def _is_plain(parts: SplitResult) -> bool:
@@ -71,17 +66,5 @@ def _is_plain(parts: SplitResult) -> bool:
     if parts.netloc.lower() not in (shown, f"{shown}:{parts.port}"):
         return False
     if ":" in name:
-        return "%" not in name and _parse_address(name) is not None
+        return "%" not in name and parse_address(name) is not None
     return len(name) < 255 and _NAME.fullmatch(name) is not None
-
-
-def _parse_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(name)
-    except ValueError:
-        pass
-    try:
-        # Resolvers also accept 127.1, 0x7f000001 and 2130706433 as addresses.
-        return ipaddress.ip_address(socket.inet_aton(name))
-    except OSError:
-        return None

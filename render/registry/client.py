@@ -9,7 +9,7 @@ from typing import IO, Generic, TypeVar
 
 from render.errors import RenderError
 from render.limits import LimitExceeded
-from render.references import Digest, Reference, Source, is_tag
+from render.references import Reference, Source, is_tag
 from render.registry.addresses import RequestRefused, api_address, follow_url, host_of, split_url
 from render.registry.cache import Cache
 from render.registry.oci import (
@@ -17,10 +17,11 @@ from render.registry.oci import (
     INDEX_TYPES,
     Content,
     Descriptor,
+    MissingBlob,
     NotFound,
     TamperedContent,
-    digest_of,
 )
+from render.registry.offline import SeenTags, cached_content, keep_content
 from render.registry.tokens import Authenticator, without_secrets
 from render.registry.transport import HttpRequest, HttpResponse, RegistryUnreachable, Transport
 from render.texts import visible
@@ -46,6 +47,7 @@ class RegistryClient:
         self._transport = transport
         self._authenticator = authenticator
         self._cache = cache
+        self._seen = SeenTags(cache)
         self._limits = transport.limits
         self._tags: _Once[Source, tuple[str, ...]] = _Once(self._fetch_tags)
         self._contents: _Once[Reference, Content] = _Once(self._fetch_content)
@@ -89,7 +91,7 @@ class RegistryClient:
 
     def _fetch_content(self, reference: Reference) -> Content:
         asked = reference.digest
-        if asked is not None and (known := self._cached_content(asked)):
+        if asked is not None and (known := cached_content(self._cache, asked)):
             return known
         answer = self._get(
             reference.source, f"manifests/{asked or reference.tag}", headers={"Accept": _ACCEPT}
@@ -98,17 +100,10 @@ class RegistryClient:
         if asked is not None and answer.digest != asked:
             raise TamperedContent(reference.source, asked, answer.digest)
         content = Content(data, media_type, answer.digest)
-        self._cache.put_facts(content.digest, "manifest", media_type.encode() + b"\n" + data)
+        keep_content(self._cache, content)
+        if asked is None:
+            self._seen.put_digest(reference, content.digest)
         return content
-
-    def _cached_content(self, digest: Digest) -> Content | None:
-        kept = self._cache.get_facts(digest, "manifest")
-        if kept is None:
-            return None
-        media_type, _, data = kept.partition(b"\n")
-        return (
-            Content(data, media_type.decode(errors="replace"), digest) if digest_of(data) == digest else None
-        )
 
     def _fetch_tags(self, source: Source) -> tuple[str, ...]:
         path, seen, tags = f"tags/list?n={_PAGE_SIZE}", set[str](), set[str]()
@@ -125,6 +120,7 @@ class RegistryClient:
             if len(tags) > self._limits.tags:
                 raise LimitExceeded(f"{source} has too many tags", "tags", self._limits)
             path = self._page_path(source, path, following) if following else ""
+        self._seen.put_tags(source, sorted(tags))
         return tuple(sorted(tags))
 
     def _page_path(self, source: Source, path: str, link: str) -> str:
@@ -172,7 +168,7 @@ class RegistryClient:
         if status == 404:
             kind, _, name = path.partition("?")[0].partition("/")
             what = f"{source} does not exist" if kind == "tags" else f"{source} has no {_KINDS[kind]} {name}"
-            return NotFound(
+            return (MissingBlob if kind == "blobs" else NotFound)(
                 what,
                 why=f"{host} answered with status 404" + (f": {message}" if message else ""),
                 next="check the spelling; some registries also answer 404 without permission to read",

@@ -17,6 +17,8 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from render.errors import InvalidInput
 from render.limits import Limits
 from render.registry.access import RegistrySettings
+from render.registry.addresses import host_of
+from render.registry.private_networks import connect_to_public
 from render.system.deadline import Deadline
 from render.texts import redact
 
@@ -47,6 +49,7 @@ class Connections:
         manager = self._manager_for(parts)
         seconds = min(self._limits.request_seconds, self._deadline.remaining())
         with self._watchdog.guard(seconds) as guard:
+            _current.must_be_public = self._settings.must_be_public(host_of(parts))
             try:
                 response = self._send(manager, method, parts, headers, body)
             except Exception:
@@ -177,6 +180,7 @@ class _Guard:
 
 class _Current(threading.local):
     guard: _Guard
+    must_be_public: bool
 
 
 _current = _Current()
@@ -186,7 +190,11 @@ class _Watched(HTTPConnection):
     """A connection that is watched from its first byte on, also when it is reused."""
 
     def _new_conn(self) -> socket.socket:
-        sock = super()._new_conn()
+        # A proxy is the operator's, and resolves the names of hosts by itself.
+        if _current.must_be_public and self.proxy is None:
+            sock = connect_to_public(self, self.host, self.port)
+        else:
+            sock = super()._new_conn()
         _current.guard.watch(sock)
         return sock
 

@@ -18,16 +18,19 @@ from render.registry.oci import (
     Content,
     Descriptor,
     Index,
+    MissingBlob,
     NotFound,
     digest_of,
     format_index,
     parse_content,
 )
-from render.system.files import InvalidFile, open_plain, replace_file
+from render.system.faults import raise_fault
+from render.system.files import InvalidFile, is_there, open_plain, replace_file
 
 _NAME = "org.opencontainers.image.ref.name"
 _MARKER = "oci-layout"
 _MARKER_TEXT = b'{"imageLayoutVersion":"1.0.0"}\n'
+_BLOBS = Path("blobs/sha256")
 _SHOWN = 5
 
 
@@ -67,6 +70,11 @@ class Layout:
         except RenderError:
             return cls(folder, limits)
 
+    @staticmethod
+    def folders_in(folder: Path) -> tuple[Path, ...]:
+        """Return the folders that files of a layout are read from; links to files are refused anyway."""
+        return folder, folder / _BLOBS
+
     def tags(self, source: Source) -> tuple[str, ...]:
         """Return all tags of a source, sorted."""
         references = (reference for reference, _ in self.images())
@@ -78,6 +86,8 @@ class Layout:
     def content(self, reference: Reference) -> Content:
         """Return the manifest or index of a reference; with tag and digest, the digest decides."""
         if reference.digest is not None:
+            if not is_there(self._path(reference.digest)):
+                raise self._missing(str(reference))
             data = self._read_blob(reference.digest, "manifest_bytes")
             return Content(data, "", reference.digest)
         for named, descriptor in self.images():
@@ -152,7 +162,9 @@ class Layout:
                 data = file.read(self.limits.manifest_bytes + 1)
             with open_plain(self.folder / _MARKER) as file:
                 version = json.loads(file.read(1024))["imageLayoutVersion"]
-        except (OSError, ValueError, KeyError, TypeError, RecursionError, InvalidFile):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, InvalidFile) as error:
+            if isinstance(error, OSError):
+                raise_fault(error, f"{self.folder} cannot be read")
             raise InvalidLayout(
                 f"{self.folder} is not an OCI image layout",
                 why=f"such a folder has the files {_MARKER} and index.json",
@@ -189,7 +201,7 @@ class Layout:
         try:
             file = open_plain(self._path(digest))
         except InvalidFile as error:
-            raise NotFound(
+            raise MissingBlob(
                 f"{self.folder} has no blob {digest}", why=error.why, next="build the layout again"
             ) from None
         found = os.fstat(file.fileno()).st_size
@@ -206,7 +218,7 @@ class Layout:
         return file
 
     def _path(self, digest: Digest) -> Path:
-        return self.folder / "blobs" / "sha256" / digest.removeprefix("sha256:")
+        return self.folder / _BLOBS / digest.removeprefix("sha256:")
 
     def _missing(self, what: str) -> NotFound:
         return NotFound(

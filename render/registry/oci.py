@@ -43,6 +43,10 @@ class NotFound(RenderError):
     """A repository, tag or digest that its registry does not have."""
 
 
+class MissingBlob(NotFound):
+    """A part of an image that its registry does not have, although it has the image."""
+
+
 class TamperedContent(UnusableContent):
     """Bytes that do not match their digest."""
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import IO, Protocol
 
-from render.errors import RenderError
 from render.overrides import covers
 from render.references import Digest, InvalidReference, Reference, Source, parse_reference, parse_source
 from render.registry.oci import Content, Descriptor
@@ -20,23 +19,12 @@ class Images(Protocol):
     def blob(self, source: Source, descriptor: Descriptor) -> IO[bytes]: ...
 
 
-class Offline(RenderError):
-    """A source without a layout, while registries must not be asked."""
-
-    def __init__(self, source: Source) -> None:
-        super().__init__(
-            f"{source} is not available offline",
-            why="no layout has it, and registries are not asked",
-            next="add a layout that contains it, or allow the network",
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """Asks the layout with the longest matching prefix, or the registry if none matches."""
+    """Asks the layout with the longest matching prefix, or registries if none matches."""
 
     layouts: Sequence[tuple[str, Images]]
-    registries: Images | None
+    registries: Images
 
     def tags(self, source: Source) -> Sequence[str]:
         """Return all tags of a source."""
@@ -52,11 +40,7 @@ class Routes:
 
     def _for(self, source: Source) -> Images:
         fitting = [(prefix, answers) for prefix, answers in self.layouts if covers(prefix, source)]
-        if fitting:
-            return max(fitting, key=lambda item: len(item[0]))[1]
-        if self.registries is None:
-            raise Offline(source)
-        return self.registries
+        return max(fitting, key=lambda item: len(item[0]))[1] if fitting else self.registries
 
 
 _DIGEST = re.compile(rb"sha256:[0-9a-f]{64}")

@@ -22,6 +22,7 @@ from render.registry.access import RegistrySettings
 from render.registry.addresses import RequestRefused, follow_url, host_of, is_private, split_url
 from render.registry.connections import AnswerTooSlow, Connections
 from render.system.deadline import Deadline, DeadlineExceeded
+from render.system.faults import find_fault
 from render.texts import redact
 
 _CHUNK = 64 << 10
@@ -54,6 +55,18 @@ class _Transient(Exception):
         self.problem = problem
         self.answered = answered
         self.retry_after = retry_after
+        self.advice = ""
+
+
+class _NoPublicAddress(_Transient):
+    """A name without a public address: the same for a name that does not exist and for one inside a network."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__("its name has no public address, and the operator has not listed it", answered=False)
+        self.advice = (
+            f"check the name; if you are the operator, add {host} to XPLOCK_ALLOWED_REGISTRIES "
+            "if it is inside your network"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +142,8 @@ class Transport:
             raise RegistryUnreachable(
                 f"{name} gave no usable answer",
                 why=f"{trouble.problem} (tried {tries} times)" if tries > 1 else trouble.problem,
-                next="try again later, or check the name, the network and the proxy settings",
+                next=trouble.advice
+                or "try again later, or check the name, the network and the proxy settings",
             )
         backoff = min(_FIRST_WAIT * 2 ** (tries - 1), _LONGEST_WAIT)
         # Random, so that many clients do not come back at once.
@@ -165,6 +179,12 @@ class Transport:
         except AnswerTooSlow:
             raise _Transient("its answer takes too long", answered=False) from None
         except urllib3.exceptions.HTTPError as error:
+            # Our own descriptors or memory may be what is missing, and not the registry.
+            fault = find_fault(error, f"{host_of(parts)} cannot be asked")
+            if fault:
+                raise fault from None
+            if _is_unresolved(error) and self._settings.must_be_public(host_of(parts)):
+                raise _NoPublicAddress(host_of(parts)) from None
             raise _translate(error, parts) from None
 
     def _check_allowed(self, parts: SplitResult) -> None:
@@ -178,6 +198,14 @@ class Transport:
         if parts.scheme == "http" and host not in self._settings.plain_http:
             raise RequestRefused(
                 host, "it would be asked without TLS, and is not listed in XPLOCK_PLAIN_HTTP"
+            )
+
+        if is_private(parts) and self._settings.must_be_public(host):
+            raise RequestRefused(
+                host,
+                "it is an address inside a network, and the operator has not listed it",
+                next=f"if you are the operator, add {host} to XPLOCK_ALLOWED_REGISTRIES, or to XPLOCK_PLAIN_HTTP "
+                "if it has no TLS",
             )
 
     @contextmanager
@@ -355,6 +383,11 @@ def _write(body: IO[bytes], chunk: bytes) -> None:
             why=(error.strerror or str(error)).lower(),
             next="free some space there, or set TMPDIR to another folder",
         ) from None
+
+
+def _is_unresolved(error: urllib3.exceptions.HTTPError) -> bool:
+    kind = urllib3.exceptions.NameResolutionError
+    return isinstance(error, kind) or isinstance(error.__cause__, kind)
 
 
 def _translate(error: urllib3.exceptions.HTTPError, parts: SplitResult) -> Exception:

@@ -59,8 +59,9 @@ def blob_of(data: bytes) -> Descriptor:
 
 
 def kept(cache: Path) -> list[Path]:
-    """Return what is in a cache; a folder that was never made has nothing."""
-    return files_below(cache) if cache.exists() else []
+    """Return the content in a cache, without answers about tags; a folder that was never made has nothing."""
+    found = files_below(cache) if cache.exists() else []
+    return [file for file in found if file.suffix not in (".tag", ".tags")]
 
 
 def tag_page(tags: Sequence[object], link: str = "") -> Answer:

@@ -6,7 +6,7 @@ import pytest
 
 from render.references import Digest, Reference, Source
 from render.registry.oci import Content, Descriptor
-from render.registry.routes import Offline, Routes
+from render.registry.routes import Routes
 
 _DIGEST = Digest("sha256:" + 64 * "0")
 
@@ -47,10 +47,3 @@ def test_every_question_about_a_source_goes_to_the_same_place() -> None:
     with pytest.raises(LookupError, match="layout was asked for a blob"):
         routes.blob(source, Descriptor("", _DIGEST, 1))
     assert routes.tags(Source("other.example", "acme/app")) == ("registry",)
-
-
-def test_without_registries_a_source_that_no_folder_has_is_an_error_that_names_it() -> None:
-    routes = Routes([("r.example/acme", Named("layout"))], None)
-
-    with pytest.raises(Offline, match=r"r.example/other/app is not available offline"):
-        routes.tags(Source("r.example", "other/app"))
