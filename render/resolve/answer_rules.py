@@ -100,7 +100,9 @@ def _check_lost(resolution: Resolution, wanted: Wanted, universe: Callable[[Sour
             continue
         # A requested upgrade may go up even if the locked version is gone.
         goes_up = chosen.candidate.version >= before.version
-        if source in wanted.asked or (goes_up and (upgraded or chosen.candidate.tag == before.tag)):
+        if _is_asked(source, resolution, wanted) or (
+            goes_up and (upgraded or chosen.candidate.tag == before.tag)
+        ):
             continue
         # A version that is still offered was not chosen because its dependencies conflict with others.
         offered = any(here.tag == before.tag for here in universe(source).candidates)
@@ -109,5 +111,17 @@ def _check_lost(resolution: Resolution, wanted: Wanted, universe: Callable[[Sour
             raise LostVersion(
                 f"{source} would move {'up' if goes_up else 'down'} from {before} to {chosen.candidate}",
                 why=f"{before} still satisfies every dependant, but its registry no longer has it",
-                next=f"find out why; to accept the change: xplock lock --allow-downgrade, or -P {source}={chosen.candidate}",
+                next=[
+                    f"find out why; to accept the change: {wanted.call.upgrading(str(source), str(chosen.candidate))}",
+                    f"or any change of this kind: {wanted.call.again('--allow-downgrade')}",
+                ],
             )
+
+
+def _is_asked(source: Source, resolution: Resolution, wanted: Wanted) -> bool:
+    """Return whether the command line gives this version to a package, or to a member of its family."""
+    leaders = [one for one in wanted.followers.get(source, ()) if one in resolution.packages]
+    versions = [resolution.packages[one].candidate.version for one in (source, *leaders)]
+    return source in wanted.asked or any(
+        one and versions[0] and one.precedence == versions[0].precedence for one in versions[1:]
+    )

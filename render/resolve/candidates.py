@@ -7,7 +7,7 @@ from render.references import Digest
 from render.requests import Request
 from render.resolve.model import Candidate
 from render.semantic import order_candidates
-from render.versions import parse_candidate
+from render.versions import Version, parse_candidate
 
 # Sets of candidates are whole numbers used as bit sets: bit 0 stands for "not installed", bit 1 for the first
 # candidate. Negative numbers are sets without end, so that "anything but these" is a plain complement.
@@ -23,6 +23,8 @@ class Universe:
     candidates: tuple[Candidate, ...]
     # Why there are none, if the source cannot be used at all.
     problem: str = ""
+    # Advice on that.
+    advice: tuple[str, ...] = ()
     # The folder that provides the package, if one does: then there is nothing to choose.
     provider: str = ""
     _known: dict[Request, Bits] = field(default_factory=dict, compare=False, repr=False)
@@ -43,6 +45,11 @@ class Universe:
         """Return the candidates with one of these major versions."""
         versions = [(i, candidate.version) for i, candidate in enumerate(self.candidates)]
         return sum(bit(i) for i, version in versions if version and version.major in majors)
+
+    def of_version(self, wanted: Version) -> Bits:
+        """Return the candidates with this version, however it is spelled."""
+        versions = [(i, candidate.version) for i, candidate in enumerate(self.candidates)]
+        return sum(bit(i) for i, version in versions if version and version.precedence == wanted.precedence)
 
     def members(self, bits: Bits) -> list[Candidate]:
         """Return the candidates in a set, highest first."""

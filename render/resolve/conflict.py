@@ -29,6 +29,13 @@ class Suggestion:
     place: str
     source: Source
     version: str
+    # For a version of the command line: the corrected command.
+    command: str = ""
+
+    def __str__(self) -> str:
+        if self.command:
+            return f"the highest version that suits everyone is {self.version}: {self.command}"
+        return f"ask for {self.source} {self.version} instead, which suits everyone ({self.place})"
 
 
 def find_facts(cause: Incompatibility) -> list[Fact]:
@@ -68,8 +75,12 @@ def explain(
     ]
     lines = first_lines(why, _SHOWN_LINES)
     if there.problem:
+        # A package that only other packages require is not misspelt by the user.
+        asked = any(fact.edge and fact.edge.dependant is None for fact in about)
         return MissingPackage(
-            f"{target} is required, but cannot be fetched", why=lines, next=_advice(about, suggestions)
+            f"{target} is required, but cannot be fetched",
+            why=lines,
+            next=there.advice if asked and there.advice else _advice(about, suggestions),
         )
     dependants = {fact.edge.dependant for fact in about if fact.edge}
     what = f"no version of {target} suits " + ("every dependant" if len(dependants) > 1 else "its dependant")
@@ -149,11 +160,8 @@ def _rank(candidate: Candidate) -> tuple[bool, object]:
 
 
 def _advice(about: Sequence[Fact], suggestions: Sequence[Suggestion], provider: str = "") -> list[str]:
-    advice = list(dict.fromkeys(fact.advice for fact in about if fact.advice))
-    advice = advice or [
-        f"ask for {suggestion.source} {suggestion.version} instead, which suits everyone ({suggestion.place})"
-        for suggestion in suggestions
-    ]
+    advice = list(dict.fromkeys(line for fact in about for line in fact.advice))
+    advice = advice or [str(suggestion) for suggestion in suggestions]
     if provider:
         # No edit in this folder changes the version of a provided package.
         return [*advice, f"{'or ' if advice else ''}change its version in {provider}, and lock that first"]

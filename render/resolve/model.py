@@ -5,11 +5,15 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Protocol
 
+from render.commands import LockCall
 from render.constraints import ANY
 from render.packages import Dependency, Kind, Package
 from render.references import Digest, Reference, Source
 from render.requests import Request, Root
 from render.versions import Version
+
+# The place of requests that options of the command make.
+COMMAND_LINE = "the command line"
 
 
 class Catalog(Protocol):
@@ -101,7 +105,7 @@ class Bound:
     edge: Edge
     # The locked version of the dependant, if it is a package, and advice on how to remove the bound.
     holder: Candidate | None = None
-    advice: str = ""
+    advice: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,9 @@ class Wanted:
     upgraded: Mapping[Source, Candidate] = field(default_factory=dict)
     # Requests of the command line, in addition to those of the files; they require no package.
     asked: Mapping[Source, Request] = field(default_factory=dict)
+    # Members of a family that an upgrade to a version takes along, with the packages that it names: they get the
+    # version of one of these, or stay.
+    followers: Mapping[Source, tuple[Source, ...]] = field(default_factory=dict)
     # Further constraints, from orphaned packages and from other folders.
     bounds: tuple[Bound, ...] = ()
     # Replaced sources and their replacements.
@@ -132,3 +139,5 @@ class Wanted:
     judge_owners: bool = True
     # Whether a locked version may be replaced by a lower one although it still fits.
     allow_lower: bool = False
+    # The command that advice repeats with other options.
+    call: LockCall = field(default_factory=LockCall)

@@ -3,15 +3,24 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from render.errors import UnusableContent
+from render.errors import RenderError, UnusableContent
 from render.limits import LimitExceeded
 from render.packages import Package
 from render.references import Digest, Source
-from render.registry.oci import NotFound
+from render.registry.oci import MissingBlob, NotFound
 from render.requests import Request
 from render.resolve.candidates import ABSENT, Bits, Universe, bit, highest, make_universe
 from render.resolve.edges import dependency_edges
-from render.resolve.model import Bound, Candidate, Chosen, Edge, Resolution, Wanted
+from render.resolve.families import FamilyPreferences
+from render.resolve.missing import (
+    Askers,
+    hosted_nearly,
+    lost_bytes,
+    missing_digest,
+    missing_tag,
+    spelled_nearly,
+)
+from render.resolve.model import COMMAND_LINE, Bound, Candidate, Chosen, Edge, Resolution, Wanted
 from render.resolve.prefetch import Fetcher
 from render.resolve.solver import USER, Fact, Incompatibility
 from render.semantic import order_candidates
@@ -31,14 +40,11 @@ class Question:
         self._universes: dict[Source, Universe] = {}
         self._requests: dict[Source, set[Request]] = {}
         # Who requires a source, as far as the search knows: a package, or the user at a place.
-        self._requirers: dict[Source, set[tuple[Source | None, str]]] = {}
+        self._requirers: dict[Source, set[tuple[Source | None, str, Request]]] = {}
         # Sources whose dependants all name one tag; their list of tags has not been fetched.
         self._unlisted: dict[Source, str] = {}
         self._listed: set[Source] = set()
-        # The candidates that are members of each family package.
-        self._members: dict[Source, set[tuple[Source, int]]] = {}
-        # The major versions of each family's members in every result so far.
-        self._expected: list[dict[Source, set[int]]] = [{}]
+        self._families = FamilyPreferences(wanted, self.universe)
         for edge in [*self.roots(), *(bound.edge for bound in self._bounds())]:
             self._note(edge)
 
@@ -51,7 +57,7 @@ class Question:
     def _bounds(self) -> list[Bound]:
         asked = sorted(self._wanted.asked.items(), key=lambda item: item[0])
         return [
-            *(Bound(Edge(source, request, None, "the command line")) for source, request in asked),
+            *(Bound(Edge(source, request, None, COMMAND_LINE)) for source, request in asked),
             *self._wanted.bounds,
         ]
 
@@ -85,7 +91,7 @@ class Question:
             problem = f"{source} {candidate} needs Crossplane {crossplane.text}, and yours is {self._wanted.crossplane}"
             return [Incompatibility({source: bit(index)}, Fact(candidate=candidate, problem=problem))]
         edges = self._edges(source, package)
-        self._note_member(source, index, package, edges)
+        self._families.note_member(source, index, package, edges)
         for edge in edges:
             self._fetcher.expect(edge)
         renewed = [edge for edge in edges if self._note(edge)]
@@ -98,34 +104,24 @@ class Question:
         ]
 
     def choose(self, source: Source, allowed: Bits, chosen: Mapping[Source, int]) -> int:
-        """Return the locked candidate if allowed, else the highest, preferably of its family's major version."""
-        universe = self.universe(source)
+        """Return the version of an upgraded family, else the locked one, else the highest of its family's major."""
+        led = self._families.led(source, allowed, chosen)
+        if led:
+            return highest(led)
         preferred = self._wanted.preferred.get(source)
-        kept = universe.index(preferred, allowed) if preferred else None
-        if kept is not None:
+        kept = self.universe(source).index(preferred, allowed) if preferred else None
+        following = self._families.following(source, allowed, chosen)
+        # The members of an upgraded family may have another major version now; then their family package follows.
+        outgrown = (
+            source in self._wanted.followers and following and kept is not None and not following & bit(kept)
+        )
+        if kept is not None and not outgrown:
             return kept
-        if self._wanted.follow_families:
-            allowed = self._following(source, allowed, chosen) or allowed
-        return highest(allowed)
+        return highest(following or allowed)
 
     def expect_families(self, chosen: Mapping[Source, int]) -> bool:
-        """Record the major versions of each family's members; return whether another search may follow them better.
-
-        The search may choose a family package before its members. Of several major versions it follows the highest.
-        """
-        if not self._wanted.follow_families:
-            return False
-        families = {family: self._majors(family, chosen) for family in self._members if family in chosen}
-        strays = {
-            family: majors
-            for family, majors in families.items()
-            if majors and not self._of_majors(family, bit(chosen[family]), {max(majors)})
-        }
-        expected = {**self._expected[-1], **strays}
-        if expected in self._expected:
-            return False
-        self._expected.append(expected)
-        return True
+        """Return whether another search may give families better versions, now that a first one has chosen."""
+        return self._families.expect(chosen)
 
     def resolution(self, chosen: Mapping[Source, int]) -> Resolution:
         """Return the resolution for the chosen candidates."""
@@ -156,26 +152,80 @@ class Question:
     def _package(self, source: Source, candidate: Candidate) -> Package:
         try:
             return self._fetcher.package(source, candidate)
-        except NotFound:
+        except NotFound as error:
             if source not in self._unlisted:
-                raise
+                raise self._missing(source, candidate, error) from None
             # The tag may be 1.2.3 while the request says v1.2.3.
             self._listed.add(source)
             self._forget(source)
             raise NewCandidates from None
-        except (UnusableContent, LimitExceeded) as error:
-            # The same error may come again for another candidate.
-            error.why = tuple(dict.fromkeys([*error.why, *self._describe_requirers(source)]))
-            raise
+        except RenderError as error:
+            raise self._described(source, error) from None
 
-    def _describe_requirers(self, source: Source) -> list[str]:
-        found = self._requirers.get(source, ())
-        asked = sorted(f"{place} asks for it" for dependant, place in found if dependant is None)
-        return asked + sorted(f"{dependant} requires it" for dependant, _ in found if dependant)
+    def _tags(self, source: Source) -> Sequence[str]:
+        try:
+            return self._fetcher.tags(source)
+        except NotFound:
+            raise
+        except RenderError as error:
+            raise self._described(source, error) from None
+
+    def _missing(self, source: Source, candidate: Candidate, error: NotFound) -> RenderError:
+        """Return the error for a version that is not there, or for one that is there only in part."""
+        askers, call = self._askers(source, candidate), self._wanted.call
+        pinned = self._wanted.pinned.get(candidate.reference(source))
+        if pinned:
+            return lost_bytes(source, candidate, pinned, askers, call, error)
+        if isinstance(error, MissingBlob):
+            return self._described(source, error)
+        try:
+            tags = self._fetcher.tags(source)
+        except NotFound:
+            return self._described(source, error)
+        if candidate.digest:
+            carried = self._carried(source, candidate.tag)
+            return missing_digest(source, candidate, tags, carried, askers, error)
+        if candidate.tag and candidate.tag not in tags:
+            return missing_tag(source, candidate.tag, tags, askers, call, error)
+        return self._described(source, error)
+
+    def _carried(self, source: Source, tag: str | None) -> Digest | None:
+        try:
+            return self._fetcher.package(source, Candidate(tag)).digest if tag else None
+        except RenderError:
+            # This is only for the error.
+            return None
+
+    def _described(self, source: Source, error: RenderError) -> RenderError:
+        """Return an error with who asks for its source, and with a better spelling of its host if one is known."""
+        askers = self._askers(source)
+        # The same error may come again for another candidate.
+        error.why = tuple(dict.fromkeys([*error.why, *askers.lines]))
+        if not isinstance(error, UnusableContent | LimitExceeded):
+            near = hosted_nearly(source, self._known_sources(), askers)
+            error.next = tuple(dict.fromkeys([*near, *error.next]))
+        return error
+
+    def _askers(self, source: Source, candidate: Candidate | None = None) -> Askers:
+        """Return who asks for a source, or for exactly this candidate of it."""
+        found = [
+            (dependant, place)
+            for dependant, place, request in self._requirers.get(source, ())
+            if candidate is None or (request.exact and candidate.answers(request))
+        ]
+        if not found and candidate is not None:
+            return self._askers(source)
+        places = {place for dependant, place in found if dependant is None}
+        packages = {dependant for dependant, _ in found if dependant}
+        return Askers(tuple(sorted(places)), tuple(sorted(packages)))
+
+    def _known_sources(self) -> set[Source]:
+        wanted = self._wanted
+        return {*self._requests, *wanted.preferred, *wanted.upgraded, *wanted.provided}
 
     def _note(self, edge: Edge) -> bool:
         """Record a request for a source; return whether its candidates changed because of it."""
-        self._requirers.setdefault(edge.source, set()).add((edge.dependant, edge.place))
+        self._requirers.setdefault(edge.source, set()).add((edge.dependant, edge.place, edge.request))
         known = self._requests.setdefault(edge.source, set())
         if edge.request in known or edge.source in self._wanted.provided:
             return False
@@ -190,8 +240,7 @@ class Question:
     def _forget(self, source: Source) -> bool:
         """Forget the candidates of a source; return whether there were any."""
         self._unlisted.pop(source, None)
-        for members in self._members.values():
-            members -= {(member, index) for member, index in members if member == source}
+        self._families.forget(source)
         return self._universes.pop(source, None) is not None
 
     def _make_universe(self, source: Source) -> Universe:
@@ -204,9 +253,10 @@ class Question:
             return Universe((Candidate(tag, parse_candidate(tag)),))
         exact = {request for request in requests if request.exact}
         try:
-            listed = self._fetcher.tags(source)
+            listed = self._tags(source)
         except NotFound as error:
-            return Universe((), problem=error.what)
+            near = spelled_nearly(source, self._known_sources(), self._askers(source))
+            return Universe((), problem=error.what, advice=tuple(near or error.next))
         return make_universe(listed, exact, self._carriers(source, listed, exact))
 
     def _carriers(self, source: Source, tags: Sequence[str], exact: set[Request]) -> dict[Digest, str]:
@@ -220,24 +270,6 @@ class Question:
         versions = [version.text for version in order_candidates(tags)] if ranged else []
         named = sorted({request.tag for request in exact if request.tag and not request.digest} - {*versions})
         return {**self._fetcher.digests(source, (*named, *versions)), **named_by_user}
-
-    def _note_member(self, member: Source, index: int, package: Package, edges: Sequence[Edge]) -> None:
-        for edge in edges:
-            if edge.source.name == package.metadata.family:
-                self._members.setdefault(edge.source, set()).add((member, index))
-
-    def _following(self, source: Source, allowed: Bits, chosen: Mapping[Source, int]) -> Bits:
-        """Return the candidates whose major version the members of this family have."""
-        majors = self._majors(source, chosen) | self._expected[-1].get(source, set())
-        return self._of_majors(source, allowed, majors)
-
-    def _of_majors(self, source: Source, allowed: Bits, majors: set[int]) -> Bits:
-        return allowed & self.universe(source).of_majors(majors)
-
-    def _majors(self, family: Source, chosen: Mapping[Source, int]) -> set[int]:
-        members = [member for member, index in self._members.get(family, ()) if chosen.get(member) == index]
-        versions = [self.universe(member).candidates[chosen[member]].version for member in members]
-        return {version.major for version in versions if version}
 
 
 def _drop_unasked_version(chosen: Chosen, edges: Sequence[Edge]) -> Chosen:

@@ -34,7 +34,7 @@ class Fact:
     candidate: Candidate | None = None
     problem: str = ""
     # Advice, if something other than another version helps.
-    advice: str = ""
+    advice: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
