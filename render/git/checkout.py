@@ -13,6 +13,7 @@ from render.git.remotes import Remote, fetch_objects
 from render.git.repository import Repository, filters_off
 from render.git.revisions import FileEntries, find_missing, list_tree, read_sizes
 from render.limits import LimitExceeded, Limits
+from render.system.boundary import real_path
 from render.system.scratch import scratch_folder, writing
 
 _FILES = "git's files"
@@ -36,7 +37,7 @@ def checked_out(
         written = _write(repository, remote, commit, own, scratch, what)
         if len(own) < len(files) and _refers_outside(root, written):
             _write(repository, remote, commit, files, scratch, what)
-        yield root.resolve()
+        yield real_path(root)
 
 
 def _write(
@@ -52,13 +53,13 @@ def _write(
     if missing:
         fetch_objects(repository, remote, sorted(missing))
     sizes = read_sizes(repository, {entry.blob for entry in files.values()})
-    most = _largest_input(repository.limits)
+    most = largest_input(repository.limits)
     written = {path: entry for path, entry in files.items() if sizes[entry.blob] <= most}
     if sum(sizes[entry.blob] for entry in written.values()) > repository.limits.branch_bytes:
         raise LimitExceeded(f"{what} is too large", "branch_bytes", repository.limits)
     _check_out(repository, written, scratch)
     for path in files.keys() - written.keys():
-        _write_hole(scratch / "tree" / path, sizes[files[path].blob])
+        write_hole(scratch / "tree" / path, sizes[files[path].blob])
     return written
 
 
@@ -77,11 +78,12 @@ def _check_out(repository: Repository, files: FileEntries, scratch: Path) -> Non
     repository.run(*command, options=options, environment=environment)
 
 
-def _largest_input(limits: Limits) -> int:
+def largest_input(limits: Limits) -> int:
+    """Return the size that no file which is read may exceed."""
     return max(limits.file_bytes, limits.lock_bytes, limits.layer_bytes, limits.kustomize_bytes)
 
 
-def _write_hole(path: Path, size: int) -> None:
+def write_hole(path: Path, size: int) -> None:
     """Write a sparse file: readers refuse it by its size, as they would refuse the real one, and it takes no space."""
     with writing(_FILES):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,7 @@ from render.errors import InvalidInput
 from render.git.failures import GitFailed
 from render.git.repository import Repository, list_configuration, read_configuration
 from render.limits import LimitExceeded, Limits
+from render.system.boundary import real_path
 from render.system.files import InvalidFile, read_mounted, read_plain
 from render.system.scratch import writing
 from render.texts import hides_something
@@ -138,7 +139,7 @@ def _read_usual(file: Path, repository: Repository) -> bytes:
     """Return the certificate authorities that Python trusts: those in SSL_CERT_FILE, or the system's."""
     limits = repository.limits
     try:
-        data = read_plain(file.resolve(), limits.authorities_bytes)
+        data = read_plain(real_path(file), limits.authorities_bytes)
     except InvalidFile as error:
         why = f"the system's certificate authorities cannot be read: {error.why[0]}"
         raise GitFailed(repository.where, why, next="check SSL_CERT_FILE") from None

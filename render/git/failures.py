@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from render.commands import shell
 from render.errors import RenderError
 from render.system.scratch import hide_scratch_folders
 
@@ -61,7 +62,7 @@ class ForeignRepository(GitFailed):
         super().__init__(
             where,
             "the repository belongs to another user",
-            next=f"if you trust it: git config --global --add safe.directory {path}",
+            next="if you trust it: " + shell("git", "config", "--global", "--add", "safe.directory", path),
         )
 
 

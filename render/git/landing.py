@@ -7,8 +7,7 @@ The push comes before the local branch is moved, so a failed push changes nothin
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import TypeVar
 
 from render.errors import Differs, RenderError
@@ -20,12 +19,13 @@ from render.git.branches import (
     require_index,
     restore_users_index,
 )
+from render.git.changes import Change, CommitTarget, Landed
 from render.git.failures import GitFailed, RepositoryLocked
-from render.git.names import Author
 from render.git.objects import (
     changed_paths,
     count_commits,
     make_index_entries,
+    parents_of,
     tree_of,
     write_blob,
     write_commit,
@@ -35,7 +35,6 @@ from render.git.remotes import PushRefused, Remote, fetch_tip, push_commit
 from render.git.repository import Repository
 from render.git.revisions import FileEntries, find_files
 from render.limits import Limits, format_amount, setting
-from render.system.files import LOCK_FILE
 from render.texts import first_lines
 
 Result = TypeVar("Result")
@@ -87,6 +86,17 @@ class BranchDiffers(Differs):
         )
 
 
+class BranchMoved(Differs):
+    """A branch that others moved while it was being started again."""
+
+    def __init__(self, branch: str) -> None:
+        super().__init__(
+            f"others moved branch {branch} at the same time, so nothing was committed",
+            why="its commits would be replaced, and theirs have not been looked at",
+            next="run the command again",
+        )
+
+
 class LostRace(RenderError):
     """A branch that others moved before every attempt."""
 
@@ -98,69 +108,10 @@ class LostRace(RenderError):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class InputFiles:
-    """The files of a repository that a lock was made from: those directly in some folders, or possibly all but locks."""
-
-    # Paths from the root: "", or "shop/".
-    folders: frozenset[str] = frozenset()
-    everything: bool = False
-
-    def includes(self, path: str) -> bool:
-        """Return whether a file may be an input."""
-        folder, _, name = path.rpartition("/")
-        own = (f"{folder}/" if folder else "") in self.folders
-        return own or (self.everything and name != LOCK_FILE)
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Files to commit together, by their paths from the root, and their inputs."""
-
-    files: Mapping[str, bytes]
-    message: str
-    author: Author | None = None
-    sign: bool = False
-    made_from: InputFiles = InputFiles()
-
-    def depends_on(self, path: str) -> bool:
-        """Return whether a change of this file may change the files to commit."""
-        return path not in self.files and self.made_from.includes(path)
-
-
-@dataclass(frozen=True, slots=True)
-class CommitTarget:
-    """A branch to commit to."""
-
-    branch: str
-    # The parent of the new commit; the branch's commit, if it exists; and the `.git` folder if it is checked out.
-    start: str | None
-    at: str | None
-    git_folder: Path | None = None
-    # The remote to push to, and whether the user's pre-push hook is run.
-    remote: Remote | None = None
-    hooks: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Landed:
-    """The commit that has the files now."""
-
-    commit: str
-    # Its parent, and the index entries of the files.
-    parent: str | None
-    entries: FileEntries
-    # Whether the commit was made now; otherwise it already had the files.
-    new: bool
-    pushed: bool = False
-    # How many other local commits were pushed with it.
-    along: int = 0
-    # Whether the server's branch is ahead of the local one.
-    behind: bool = False
-
-
 def land(repository: Repository, change: Change, target: CommitTarget) -> Landed:
     """Commit files to a branch; with a remote, push them before the local branch is moved."""
+    if target.again:
+        return _start_again(repository, change, target)
     if target.remote is None:
         return commit_change(repository, change, target)
     folder = target.git_folder
@@ -168,6 +119,39 @@ def land(repository: Repository, change: Change, target: CommitTarget) -> Landed
         retry_while_locked(repository, lambda: require_index(repository, folder))
     landed = push_change(repository, change, target.remote, target.start, hooks=target.hooks)
     return _update_local_branch(repository, target, landed)
+
+
+def _start_again(repository: Repository, change: Change, target: CommitTarget) -> Landed:
+    """Commit files on top of the base of a branch, in place of the commits that the branch had."""
+    landed = _build(repository, change, target.start, _write_blobs(repository, change))
+    for known in (target.server, target.at):
+        if known is not None and _is_same(repository, known, landed):
+            # The same commit with another date would only start everybody's checks again.
+            landed = replace(landed, commit=known, new=False)
+            break
+    if target.remote is not None and landed.commit != target.server:
+        answer = push_commit(
+            repository, target.remote, landed.commit, hooks=target.hooks, instead_of=target.server
+        )
+        if not answer.accepted:
+            raise (
+                BranchMoved(target.branch)
+                if answer.race
+                else PushRefused(repository, target.remote, answer.why)
+            )
+        landed = replace(landed, pushed=answer.moved)
+    if landed.commit == target.at or move_branch(repository, target.branch, landed.commit, target.at):
+        return landed
+    if target.remote is None:
+        raise BranchMoved(target.branch)
+    return replace(landed, behind=True)
+
+
+def _is_same(repository: Repository, commit: str, landed: Landed) -> bool:
+    parents = [landed.parent] if landed.parent else []
+    return tree_of(repository, commit) == tree_of(repository, landed.commit) and parents == parents_of(
+        repository, commit
+    )
 
 
 def commit_change(repository: Repository, change: Change, target: CommitTarget) -> Landed:
@@ -229,13 +213,13 @@ def _refuse_changed_branch(
     branch: str,
     base: str | None,
     tip: str | None,
-    blobs: Mapping[str, str],
+    blobs: Mapping[str, str | None],
 ) -> None:
     """Raise if the branch moved, and the files or their inputs differ there."""
     if tip is None or tip == base:
         return
     there = find_files(repository, tip, list(blobs))
-    other = {path for path, blob in blobs.items() if path not in there or there[path].blob != blob}
+    other = {path for path, blob in blobs.items() if (there[path].blob if path in there else None) != blob}
     if not other:
         # Another run committed the same files.
         return
@@ -246,11 +230,18 @@ def _refuse_changed_branch(
         raise BranchDiffers(branch, paths, next=advice)
 
 
-def _write_blobs(repository: Repository, change: Change) -> dict[str, str]:
-    return {path: write_blob(repository, data) for path, data in sorted(change.files.items())}
+def _write_blobs(repository: Repository, change: Change) -> dict[str, str | None]:
+    locks = {path: write_blob(repository, data) for path, data in sorted(change.files.items())}
+    inputs = {
+        path: None if data is None else write_blob(repository, data, path)
+        for path, data in sorted(change.inputs.items())
+    }
+    return {**locks, **inputs}
 
 
-def _build(repository: Repository, change: Change, tip: str | None, blobs: Mapping[str, str]) -> Landed:
+def _build(
+    repository: Repository, change: Change, tip: str | None, blobs: Mapping[str, str | None]
+) -> Landed:
     """Make a commit on top of another one, unless that already has the files."""
     entries = make_index_entries(repository, tip, blobs)
     tree = write_tree(repository, tip, entries)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from render.errors import InvalidInput
 from render.git.names import Author, parse_author
-from render.git.repository import Repository
+from render.git.repository import Repository, filters_off
 from render.git.revisions import FileEntries, FileEntry, find_files
 from render.git.signing import signing_options
 from render.system.scratch import scratch_folder
@@ -46,16 +46,26 @@ def read_committer(repository: Repository) -> Author:
     return parse_author(output.rpartition(">")[0] + ">")
 
 
-def write_blob(repository: Repository, data: bytes) -> str:
-    """Store bytes and return their blob; without a path, git runs no filter of the repository."""
-    return _id(repository.run("hash-object", "-w", "--stdin", data=data))
+def write_blob(repository: Repository, data: bytes, path: str = "") -> str:
+    """Store bytes and return their blob; for a path, git converts line ends. No filter of the repository is run."""
+    if not path:
+        return _id(repository.run("hash-object", "-w", "--stdin", data=data))
+    options, environment = filters_off(repository)
+    command = ("hash-object", "-w", "--stdin", f"--path={path}")
+    return _id(repository.run(*command, data=data, options=options, environment=environment))
 
 
-def make_index_entries(repository: Repository, parent: str | None, blobs: Mapping[str, str]) -> FileEntries:
-    """Return index entries for new contents of files; an executable file stays executable."""
+def make_index_entries(
+    repository: Repository, parent: str | None, blobs: Mapping[str, str | None]
+) -> FileEntries:
+    """Return index entries for new contents of files; None removes one, and an executable file stays executable."""
     kept = find_files(repository, parent, list(blobs)) if parent else {}
+    nothing = "0" * len(next((blob for blob in blobs.values() if blob), ""))
     return {
-        path: FileEntry(kept[path].mode if path in kept else _PLAIN, blob) for path, blob in blobs.items()
+        path: FileEntry(kept[path].mode if path in kept else _PLAIN, blob)
+        if blob
+        else FileEntry(REMOVED, nothing)
+        for path, blob in blobs.items()
     }
 
 
@@ -64,8 +74,15 @@ def write_tree(repository: Repository, parent: str | None, entries: FileEntries)
     with _own_index() as environment:
         start = ("--end-of-options", parent) if parent else ("--empty",)
         repository.run("read-tree", *start, options=_OWN_INDEX, environment=environment)
+        removed = {path: entry for path, entry in entries.items() if entry.mode == REMOVED}
+        if removed:
+            put_into_index(repository, removed, options=_OWN_INDEX, environment=environment)
         # Unlike a list on stdin, this refuses to replace a folder by a file, or a file by a folder.
-        files = [f"{entry.mode},{entry.blob},{path}" for path, entry in sorted(entries.items())]
+        files = [
+            f"{entry.mode},{entry.blob},{path}"
+            for path, entry in sorted(entries.items())
+            if path not in removed
+        ]
         command = ("update-index", "--add", *[word for file in files for word in ("--cacheinfo", file)])
         repository.run(*command, options=_OWN_INDEX, environment=environment)
         # All but our own blobs come from the parent's tree. A partial clone may lack some of them.
@@ -105,6 +122,11 @@ def write_commit(
 def tree_of(repository: Repository, commit: str) -> str:
     """Return the tree of a commit."""
     return _id(repository.run("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}"))
+
+
+def parents_of(repository: Repository, commit: str) -> list[str]:
+    """Return the parents of a commit."""
+    return repository.run("rev-list", "--parents", "--max-count=1", commit).decode().split()[1:]
 
 
 def empty_tree(repository: Repository) -> str:

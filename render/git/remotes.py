@@ -1,4 +1,4 @@
-"""Remotes: choosing one, fetching a branch, and pushing without force."""
+"""Remotes: choosing one, fetching a branch, and pushing, never over a commit that was not looked at."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,10 @@ _COMPLETE = "--no-filter"
 _PUSH = ("push", "--porcelain", "--no-follow-tags", "--no-recurse-submodules")
 _REMOTE_URL = re.compile(r"remote\.(.+)\.url", re.DOTALL)
 _REJECTED = re.compile(r"^!\t[^\t]*\t(.*)$", re.MULTILINE)
-_MOVED = re.compile(r"^[ *]\t[^\t]*\t(?:([0-9a-f]+)\.\.|\[new )", re.MULTILINE)
+_MOVED = re.compile(r"^[ *+]\t[^\t]*\t(?:([0-9a-f]+)\.\.|\[new )", re.MULTILINE)
 # A server's reasons when another push came first.
 _RACE = re.compile(
-    r"fetch first|non-fast-forward|lock|failed to update ref|incorrect old value|already exists"
+    r"fetch first|non-fast-forward|stale info|lock|failed to update ref|incorrect old value|already exists"
 )
 
 
@@ -127,10 +127,14 @@ def fetch_objects(repository: Repository, remote: Remote, ids: Sequence[str]) ->
     repository.run(*command, data=data, options=options, network=True)
 
 
-def push_commit(repository: Repository, remote: Remote, commit: str, *, hooks: bool = False) -> PushAnswer:
-    """Push a commit to a branch without force: the server moves the branch only if it is an ancestor."""
-    refspec = f"{commit}:{_HEADS}{remote.branch}"
-    answer = repository.ask(*_PUSH, "--", remote.name, refspec, hooks=hooks, network=True)
+def push_commit(
+    repository: Repository, remote: Remote, commit: str, *, hooks: bool = False, instead_of: str | None = None
+) -> PushAnswer:
+    """Push a commit to a branch, which moves only if it is an ancestor of it, or is at the commit to be replaced."""
+    ref = _HEADS + remote.branch
+    lease = [f"--force-with-lease={ref}:{instead_of}"] if instead_of else []
+    command = (*_PUSH, *lease, "--", remote.name, f"{commit}:{ref}")
+    answer = repository.ask(*command, hooks=hooks, network=True)
     output = answer.output.decode(errors="replace")
     if answer.status == 0:
         moved = _MOVED.search(output)

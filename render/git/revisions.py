@@ -12,7 +12,7 @@ from render.errors import InvalidInput
 from render.git.failures import LacksObjects
 from render.git.repository import Repository
 from render.limits import LimitExceeded, Limits
-from render.system.files import InvalidFile, read_plain
+from render.system.boundary import real_path
 
 # The characters of git-check-ref-format(1) and the suffixes of gitrevisions(7), without a leading dash.
 _REVISION = re.compile(r"(?!-)[^\x00-\x20\x7f:?*\[\\]{1,255}")
@@ -87,6 +87,43 @@ def read_message(repository: Repository, commit: str) -> str:
     return message
 
 
+class LoggedCommit(NamedTuple):
+    """A commit, its parents, its author's name and its message."""
+
+    id: str
+    parents: tuple[str, ...]
+    author: str
+    message: str
+
+    @property
+    def subject(self) -> str:
+        """The first line of the message."""
+        return self.message.partition("\n")[0]
+
+
+def list_commits(repository: Repository, base: str | None, tip: str) -> list[LoggedCommit]:
+    """Return the commits of a branch that its base does not have, the newest first; one more than the limit at most."""
+    most = repository.limits.branch_commits + 1
+    without = [f"^{base}"] if base else []
+    command = ("rev-list", "--topo-order", f"--max-count={most}", "--end-of-options", tip, *without)
+    ids = repository.run(*command).decode().split()
+    objects = read_objects(repository, ids) if ids else {}
+    return [_parse_commit(one, objects[one]) for one in ids]
+
+
+def _parse_commit(name: str, data: bytes) -> LoggedCommit:
+    head, _, message = data.decode(errors="replace").partition("\n\n")
+    lines = [line.partition(" ") for line in head.splitlines()]
+    parents = tuple(value for key, _, value in lines if key == "parent")
+    author = next((value for key, _, value in lines if key == "author"), "")
+    return LoggedCommit(name, parents, author.partition(" <")[0], message)
+
+
+def is_ancestor(repository: Repository, old: str, new: str) -> bool:
+    """Return whether a commit has another one in its history, or is the same."""
+    return repository.ask("merge-base", "--is-ancestor", old, new).status == 0
+
+
 def read_file(repository: Repository, commit: str, path: str) -> bytes | None:
     """Return a plain file of a commit, or None if there is none."""
     found = find_file(repository, commit, path)
@@ -130,7 +167,7 @@ def _is_name(name: str) -> bool:
 
 
 def _in_repository(folder: Path) -> bool:
-    here = folder.resolve()
+    here = real_path(folder)
     return any(_has_content(parent / ".git") for parent in (here, *here.parents))
 
 
@@ -144,27 +181,7 @@ def _has_content(path: Path) -> bool:
 _SHA256_DIGITS = 64
 
 
-def find_uncommitted(repository: Repository, commit: str, prefix: str, names: Iterable[str]) -> list[str]:
-    """Return the files of a folder that differ from a commit, sorted; links are ignored."""
-    there = find_files(repository, commit, [prefix] if prefix else [])
-    folder = repository.root / prefix
-    most = repository.limits.file_bytes
-    return sorted(name for name in names if not _is_committed(folder / name, there.get(prefix + name), most))
-
-
-def _is_committed(path: Path, entry: FileEntry | None, most: int) -> bool:
-    try:
-        data = read_plain(path, most)
-    except InvalidFile:
-        return True
-    if entry is None or data is None:
-        return False
-    # Git may have converted line endings when it wrote the file.
-    texts = (data, data.replace(b"\r\n", b"\n"))
-    return entry.blob in [_blob_id(text, len(entry.blob)) for text in texts]
-
-
-def _blob_id(data: bytes, digits: int) -> str:
+def blob_id(data: bytes, digits: int) -> str:
     """Return git's blob id of these bytes."""
     whole = b"blob %d\0" % len(data) + data
     made = hashlib.sha256(whole) if digits == _SHA256_DIGITS else hashlib.sha1(whole, usedforsecurity=False)
@@ -225,8 +242,26 @@ def find_missing(repository: Repository, commit: str) -> set[str]:
 def read_sizes(repository: Repository, blobs: Iterable[str]) -> dict[str, int]:
     """Return the sizes of blobs; a partial clone must have all of them."""
     data = "".join(f"{blob}\n" for blob in sorted(blobs)).encode()
-    lines = repository.run("cat-file", "--batch-check", data=data).decode().splitlines()
-    return {name: int(size) for name, _, size in (line.split() for line in lines)}
+    lines = [
+        line.split() for line in repository.run("cat-file", "--batch-check", data=data).decode().splitlines()
+    ]
+    if any(line[-1] == "missing" for line in lines):
+        raise LacksObjects(repository.where)
+    return {name: int(size) for name, _, size in lines}
+
+
+def read_objects(repository: Repository, ids: Iterable[str]) -> dict[str, bytes]:
+    """Return the bytes of objects; their sizes must be known to be small."""
+    names = sorted(set(ids))
+    output = repository.run("cat-file", "--batch", data="".join(f"{name}\n" for name in names).encode())
+    found: dict[str, bytes] = {}
+    start = 0
+    for name in names:
+        end = output.index(b"\n", start)
+        size = int(output[start:end].split()[-1])
+        found[name] = output[end + 1 : end + 1 + size]
+        start = end + 1 + size + 1
+    return found
 
 
 def _read_trees(repository: Repository, names: list[bytes]) -> dict[str, list[_TreeEntry]]:

@@ -8,7 +8,7 @@ from render.digests import digest_value
 from render.git.names import Author
 from render.lean import dataclass, field
 
-_VERSION, _INPUTS = "Xplock-Version", "Xplock-Inputs"
+_VERSION, _INPUTS, _BASE = "Xplock-Version", "Xplock-Inputs", "Xplock-Base"
 _LINE = re.compile(r"([A-Za-z0-9-]+): (.*)")
 _RECORD = re.compile(r"(sha256:[0-9a-f]{64}) (.+)")
 
@@ -20,6 +20,8 @@ class Trailers:
     version: str = __version__
     # The digest of each lock's record of inputs, by the lock's path from the root.
     inputs: Mapping[str, str] = field(default_factory=dict)
+    # The commit that a branch for updates started from; it is the parent.
+    base: str = ""
 
 
 def digest_inputs(record: Mapping[str, str]) -> str:
@@ -30,7 +32,8 @@ def digest_inputs(record: Mapping[str, str]) -> str:
 def format_trailers(trailers: Trailers) -> list[str]:
     """Return the last lines of a commit message."""
     records = [f"{_INPUTS}: {digest} {path}" for path, digest in sorted(trailers.inputs.items())]
-    return [f"{_VERSION}: {trailers.version}", *records]
+    base = [f"{_BASE}: {trailers.base}"] if trailers.base else []
+    return [f"{_VERSION}: {trailers.version}", *records, *base]
 
 
 def add_signoff(message: str, author: Author) -> str:
@@ -46,7 +49,8 @@ def parse_trailers(message: str) -> Trailers | None:
     if len(versions) != 1 or len(pairs) != len(lines):
         return None
     records = map(_RECORD.fullmatch, _values(pairs, _INPUTS))
-    return Trailers(versions[0], {record[2]: record[1] for record in records if record})
+    inputs = {record[2]: record[1] for record in records if record}
+    return Trailers(versions[0], inputs, "".join(_values(pairs, _BASE)[:1]))
 
 
 def find_trailers(message: str, path: str) -> Trailers | None:

@@ -17,8 +17,9 @@ from rig.git.repositories import (
     text_at,
 )
 
+from render.git.changes import Change
 from render.git.checkout import checked_out
-from render.git.landing import Change, push_change
+from render.git.landing import push_change
 from render.git.names import Author
 from render.git.remotes import Remote, fetch_tip
 from render.git.repository import Repository

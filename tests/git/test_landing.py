@@ -36,18 +36,10 @@ from rig.registry.http_server import Certificate, RecordingServer, redirect
 
 from render.errors import RenderError
 from render.git.branches import find_branch
+from render.git.changes import Change, CommitTarget, InputFiles
 from render.git.credentials import Token
 from render.git.failures import GitFailed
-from render.git.landing import (
-    BranchDiffers,
-    Change,
-    CommitTarget,
-    InputFiles,
-    LostRace,
-    commit_change,
-    land,
-    push_change,
-)
+from render.git.landing import BranchDiffers, LostRace, commit_change, land, push_change
 from render.git.names import Author
 from render.git.objects import changed_paths
 from render.git.remotes import Remote, fetch_tip, find_default_branch

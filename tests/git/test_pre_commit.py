@@ -27,7 +27,8 @@ from rig.git.pre_commit import (
 from rig.git.repositories import check_integrity, git, new_repository, save
 from rig.registry.docker import RunningRegistry
 
-from render.app.scaffold import Choices, format_piece
+from render.app.scaffold.choices import Choices
+from render.app.scaffold.pieces import format_piece
 from render.cli.run import run
 from render.system.files import LOCK_FILE
 
@@ -401,7 +402,7 @@ def test_committing_a_lock_within_a_commit_is_refused_and_breaks_nothing(root: P
     done = commit(root, "--all")
 
     assert done.code == 1
-    assert "index.lock exists" in done.output
+    assert f"{SHOP}/xplock.yaml has changes that are not committed" in done.output
     assert git(root, "rev-parse", "HEAD") == before
     check_integrity(root)
 
@@ -420,7 +421,7 @@ def test_without_folders_the_top_of_the_repository_is_checked(root: Path, hooks:
 
     assert PASSED.search(at_top.output)
     # Whoever forgets to name the folders is told.
-    assert is_refused(elsewhere, "lock-missing", ".")
+    assert is_refused(elsewhere, "inputs-invalid", ".")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from rig.git.repositories import ONE, SHOP, THREE, TWO, clone, git, project, save, shop
+from rig.git.repositories import ONE, SHOP, THREE, TWO, clone, git, project, record_of, save, shop
 
 from render import __version__
 from render.cli.run import run
@@ -14,6 +14,15 @@ from render.system.files import LOCK_FILE
 
 DIGEST = "sha256:" + "a" * 64
 OTHER = "sha256:" + "b" * 64
+
+
+def test_the_base_of_an_update_is_read_back() -> None:
+    trailers = Trailers("1.2.3", {"a/lock.yaml": DIGEST}, base="c" * 40)
+
+    lines = format_trailers(trailers)
+
+    assert lines[-1] == f"Xplock-Base: {'c' * 40}"
+    assert parse_trailers("subject\n\n" + "\n".join(lines) + "\n") == trailers
 
 
 def test_written_trailers_are_read_back() -> None:
@@ -96,7 +105,7 @@ def test_the_trailers_are_those_of_the_last_change_of_the_lock(tmp_path: Path) -
     theirs = trailers_at(repository, save(root), SHOP)
 
     assert (none, theirs) == (None, None)
-    assert ours == Trailers(__version__, {SHOP: digest_inputs({"setting roots": "sha256:" + "0" * 64})})
+    assert ours == Trailers(__version__, {SHOP: digest_inputs(record_of())})
     assert last_touch(repository, later, "missing") is None
 
 

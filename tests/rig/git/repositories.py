@@ -10,6 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from render.inputs.record import make_record
+from render.inputs.settings import parse_settings
+from render.limits import Limits
 from render.lock.format import format_lock
 from render.system.files import LOCK_FILE
 from rig.builders.locks import lock, package
@@ -62,9 +65,15 @@ def git(folder: Path, *command: str, check: bool = True) -> str:
     return done.stdout.rstrip("\n")
 
 
-def lock_text(*packages: str) -> bytes:
-    """Return the text of a lock with some packages, each written as "name version"."""
-    return format_lock(lock(map(package, packages), {"setting roots": "sha256:" + "0" * 64})).encode()
+def record_of(asks: str = ASKS) -> Mapping[str, str]:
+    """Return the record of a folder that has settings and nothing else."""
+    settings = parse_settings(asks.encode(), Path(), Limits(), [])
+    return make_record(settings.roots, settings.rewrites, settings)
+
+
+def lock_text(*packages: str, asks: str = ASKS) -> bytes:
+    """Return the text of a lock with some packages, each written as "name version", that answers a folder's settings."""
+    return format_lock(lock(map(package, packages), record_of(asks))).encode()
 
 
 ONE, TWO, THREE = lock_text("app v1.0.0"), lock_text("app v2.0.0"), lock_text("app v3.0.0")
