@@ -13,6 +13,7 @@ from render.inputs.projects import read_settings
 from render.limits import LimitExceeded, Limits
 from render.lock.model import Lock
 from render.settings import SETTINGS_FILE
+from render.system.boundary import Boundary, real_path
 from render.system.files import is_folder
 from render.texts import linked
 
@@ -31,6 +32,17 @@ class MissingFolder(InvalidInput):
         )
 
 
+class UsedOutside(InvalidInput):
+    """A used folder that is outside of the repository, which someone else wrote."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"{folder} is used, and is outside of the repository",
+            why=f"`uses` in {SETTINGS_FILE} names it, and other files than those of the repository are not read",
+            next="move the folder into the repository, or correct `uses`",
+        )
+
+
 class CircularUses(InvalidInput):
     """Folders that use each other."""
 
@@ -46,7 +58,7 @@ class Member:
     @property
     def used(self) -> list[Path]:
         """The real paths of the folders that it uses."""
-        return [path.resolve() for _, path in self.uses]
+        return [real_path(path) for _, path in self.uses]
 
 
 # By the real path of each folder; with every folder that one of them uses.
@@ -54,27 +66,31 @@ Members: TypeAlias = Mapping[Path, Member]
 _NONE: Members = MappingProxyType({})
 
 
-def read_members(starts: Members, limits: Limits, known: Members = _NONE) -> dict[Path, Member]:
+def read_members(
+    starts: Members, limits: Limits, known: Members = _NONE, boundary: Boundary | None = None
+) -> dict[Path, Member]:
     """Return folders with all that they use, directly or indirectly; those in `known` are not read again."""
     members = dict(starts)
     waiting = [path for member in starts.values() for _, path in member.uses]
     while waiting:
         path = waiting.pop()
-        there = path.resolve()
+        if boundary and not boundary.includes(path):
+            raise UsedOutside(Path(posixpath.normpath(path)))
+        there = real_path(path)
         if there in members:
             continue
         if len(members) - len(starts) >= limits.used_folders:
             raise LimitExceeded("too many folders use each other", "used_folders", limits)
-        members[there] = known.get(there) or _read_member(plain_path(path), limits)
+        members[there] = known.get(there) or _read_member(plain_path(path), limits, boundary)
         waiting += [path for _, path in members[there].uses]
     _refuse_circles(members)
     return members
 
 
-def _read_member(folder: Path, limits: Limits) -> Member:
+def _read_member(folder: Path, limits: Limits, boundary: Boundary | None) -> Member:
     if not is_folder(folder):
         raise MissingFolder(folder)
-    return Member(folder, read_settings(folder, limits).uses)
+    return Member(folder, read_settings(folder, limits, boundary).uses)
 
 
 def find_used(start: Path, members: Members) -> dict[Path, str]:
@@ -118,7 +134,7 @@ def find_clusters(members: Members) -> dict[Path, int]:
 def plain_path(path: Path) -> Path:
     """Return a path without `..`, if it still names the same folder: a part can be a link."""
     plain = Path(posixpath.normpath(path))
-    return plain if plain.resolve() == path.resolve() else path
+    return plain if real_path(plain) == real_path(path) else path
 
 
 def _joined(start: Path, name: str, text: str) -> str:
@@ -127,7 +143,7 @@ def _joined(start: Path, name: str, text: str) -> str:
         return text
     joined = posixpath.join(name, text)
     plain = posixpath.normpath(joined)
-    return plain if (start / plain).resolve() == (start / joined).resolve() else joined
+    return plain if real_path(start / plain) == real_path(start / joined) else joined
 
 
 def _refuse_circles(members: Members) -> None:

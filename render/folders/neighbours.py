@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from render.commands import xplock
 from render.errors import Differs, Unsatisfiable
 from render.folders.members import Member, Uses, find_used, read_members
-from render.limits import Limits
+from render.limits import LimitExceeded, Limits
 from render.lock.candidates import installed_candidate
 from render.lock.file import read_lock
 from render.lock.freshness import check_closure
@@ -18,7 +19,8 @@ from render.moves import Consent, Move, add_moves, follow_moves
 from render.references import Source
 from render.resolve.model import Candidate
 from render.settings import SETTINGS_FILE
-from render.system.files import LOCK_FILE
+from render.system.boundary import Boundary, real_path
+from render.system.files import LOCK_FILE, is_file
 from render.texts import first_lines
 
 _SHOWN = 20
@@ -114,14 +116,20 @@ NO_NEIGHBOURS = Neighbours()
 
 
 def read_neighbours(
-    folder: Path, uses: Uses, limits: Limits, known: dict[Path, Member] | None = None
+    folder: Path,
+    uses: Uses,
+    limits: Limits,
+    known: dict[Path, Member] | None = None,
+    boundary: Boundary | None = None,
 ) -> Neighbours:
     """Read the locks of all folders this one uses, directly or indirectly. Reuses and extends `known`."""
     members = {} if known is None else known
-    here = folder.resolve()
-    members |= read_members({here: members.get(here) or Member(folder, uses)}, limits, members)
+    here = real_path(folder)
+    members |= read_members({here: members.get(here) or Member(folder, uses)}, limits, members, boundary)
     used: list[tuple[str, Lock]] = []
-    for path, text in find_used(here, members).items():
+    found = find_used(here, members)
+    _check_sizes([members[path].folder for path in found], folder, limits)
+    for path, text in found.items():
         lock = members[path].lock or _read_lock(members[path], limits)
         members[path] = replace(members[path], lock=lock)
         used.append((text, lock))
@@ -141,9 +149,17 @@ def gather_neighbours(used: NamedLocks, using: NamedLocks = ()) -> Neighbours:
     return Neighbours(tuple(used), tuple(using), dict(sorted(provided.items())), tuple(_moves(used)))
 
 
+def _check_sizes(folders: Iterable[Path], using: Path, limits: Limits) -> None:
+    # A lock that is missing or cannot be read is an error of its own.
+    paths = [path for folder in folders if is_file(path := folder / LOCK_FILE)]
+    if sum(path.stat().st_size for path in paths) > limits.used_locks_bytes:
+        what = f"the locks of the folders that {using} uses are too large"
+        raise LimitExceeded(what, "used_locks_bytes", limits)
+
+
 def _read_lock(member: Member, limits: Limits) -> Lock:
     lock = read_lock(member.folder, limits)
-    advice = f"lock it first: xplock lock {member.folder}"
+    advice = f"lock it first: {xplock('lock', folder=member.folder)}"
     if lock is None:
         raise UnlockedNeighbour(
             f"{member.folder} is used, and has no {LOCK_FILE}",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from render.errors import InvalidInput
 from render.limits import LimitExceeded, Limits
+from render.system.boundary import real_path
 from render.system.files import InvalidFile, is_there, open_plain
 
 KUSTOMIZATION_FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -47,7 +48,7 @@ def reads_elsewhere(folder: Path, limits: Limits) -> bool:
 
 def is_linked(folder: Path, other: Path) -> bool:
     """Return whether the path from one folder to another has a link, which may change while both folders stay."""
-    return os.path.normpath(folder.resolve() / other) != str((folder / other).resolve())
+    return os.path.normpath(real_path(folder) / other) != str(real_path(folder / other))
 
 
 def is_repository(path: Path) -> bool:
@@ -94,6 +95,6 @@ def _resolve_inside(path: Path, folder: Path) -> Path:
         target = path.resolve(strict=True)
     except (OSError, RuntimeError):
         raise InvalidFile("it cannot be read", why="it is a broken link") from None
-    if not target.is_relative_to(folder.resolve()):
+    if not target.is_relative_to(real_path(folder)):
         raise InvalidFile("it cannot be read", why="it is a link to a path outside of its folder")
     return target

@@ -11,6 +11,8 @@ from render.inputs.folders import is_repository, list_kustomizations, read_insid
 from render.inputs.kustomization_keys import PATHS_BELOW, PLAIN_KEYS, find_unknown_keys
 from render.inputs.problems import placed
 from render.limits import LimitExceeded, Limits
+from render.system.boundary import Boundary, real_path
+from render.system.files import is_file, is_folder
 from render.yaml.documents import Place, kustomization_rules, parse_documents
 from render.yaml.fields import Fields, Problems, format_place
 from render.yaml.folding import KnownFields, find_lookalike_fields, fold
@@ -39,14 +41,16 @@ _KEYS: KnownFields = {
 _REMOTE = re.compile(r"[:@?\\]|//|^github\.com(?:/|$)|\.git(?:/|$)|(?:^|/)_git(?:/|$)", re.IGNORECASE)
 
 
-def check_kustomizations(folder: Path, limits: Limits, *, alone: bool = False) -> list[str]:
-    """Return the problems of a folder's kustomization, and of all that it builds on."""
+def check_kustomizations(
+    folder: Path, limits: Limits, boundary: Boundary | None = None, *, alone: bool = False
+) -> list[str]:
+    """Return the problems of a folder's kustomization, and of all that it builds on; no path leaves the boundary."""
     problems: list[str] = []
-    project = folder.resolve()
-    boundary = _Boundary(project, "the folder, which is built alone") if alone else _repository(project)
+    project = real_path(folder)
+    area = _area(project, boundary, alone=alone)
     waiting, seen = [project], {project}
     while waiting:
-        bases = _check_folder(waiting.pop(), project, boundary, limits, problems)
+        bases = _check_folder(waiting.pop(), project, area, limits, problems)
         waiting.extend(bases - seen)
         seen |= bases
         if len(seen) > limits.kustomizations:
@@ -67,25 +71,27 @@ def read_paths(file: Path, limits: Limits) -> list[tuple[str, str]]:
     return [(format_place(place), text) for place, text in found if "\0" not in text]
 
 
-class _Boundary(NamedTuple):
-    """The folder that no path may leave, and its name in errors."""
+class _Area(NamedTuple):
+    """The files that a kustomization may read, and their name in errors."""
 
-    folder: Path
+    boundary: Boundary
     name: str
 
 
-def _repository(folder: Path) -> _Boundary:
-    return _Boundary(repository_of(folder), "the repository")
+def _area(project: Path, boundary: Boundary | None, *, alone: bool) -> _Area:
+    if alone:
+        return _Area(Boundary(project), "the folder, which is built alone")
+    return _Area(boundary or repository_of(project), "the repository")
 
 
-def repository_of(folder: Path) -> Path:
-    """Return the top of the folder's repository; without a repository, the root of the file system."""
-    return next((path for path in (folder, *folder.parents) if is_repository(path)), Path(folder.anchor))
+def repository_of(folder: Path) -> Boundary:
+    """Return the repository of a folder; without a repository, all files."""
+    top = real_path(folder)
+    found = next((path for path in (top, *top.parents) if is_repository(path)), Path(top.anchor))
+    return Boundary(found)
 
 
-def _check_folder(
-    folder: Path, project: Path, boundary: _Boundary, limits: Limits, problems: list[str]
-) -> set[Path]:
+def _check_folder(folder: Path, project: Path, area: _Area, limits: Limits, problems: list[str]) -> set[Path]:
     """Check the kustomization in one folder, and return the folders that it builds on."""
     files = list_kustomizations(folder)
     if len(files) != 1:
@@ -93,7 +99,7 @@ def _check_folder(
         problems.append(f"{os.path.relpath(folder, project)}: expected one kustomization, found {names}")
         return set()
     found = Problems()
-    check = _Check(folder, boundary, limits, found)
+    check = _Check(folder, area, limits, found)
     try:
         check.document(_only_document(read_inside(files[0], folder, limits), limits))
     except RenderError as error:
@@ -112,10 +118,10 @@ def _only_document(data: bytes, limits: Limits) -> Mapping[str, Any]:
 class _Check:
     """Checks one kustomization, and collects the folders it builds on."""
 
-    def __init__(self, folder: Path, boundary: _Boundary, limits: Limits, problems: Problems) -> None:
+    def __init__(self, folder: Path, area: _Area, limits: Limits, problems: Problems) -> None:
         self.bases: set[Path] = set()
         self._folder = folder
-        self._boundary = boundary
+        self._area = area
         self._limits = limits
         self._problems = problems
 
@@ -141,21 +147,24 @@ class _Check:
     def _local(self, entry: str, place: Place) -> None:
         if self._refuse_unusable(entry, place):
             return
-        path = (self._folder / entry).resolve()
-        if Path(entry).is_absolute() or not (path.is_dir() or path.is_file()):
+        # First, so that the error for a path outside is the same whether it exists or not.
+        if self._refuse_outside(self._folder / entry, entry, place):
+            return
+        path = real_path(self._folder / entry)
+        if Path(entry).is_absolute() or not (is_folder(path) or is_file(path)):
             self._problems.add(place, f"{entry!r} is not the relative path of a file or a folder")
-        elif not self._refuse_outside(path, entry, place) and path.is_dir():
+        elif is_folder(path):
             self.bases.add(path)
 
     def _file(self, entry: str, place: Place) -> None:
         if not self._refuse_unusable(entry, place):
             # Files of a generator may have names: name=path.
-            self._refuse_outside((self._folder / entry.rpartition("=")[2]).resolve(), entry, place)
+            self._refuse_outside(self._folder / entry.rpartition("=")[2], entry, place)
 
     def _refuse_outside(self, path: Path, entry: str, place: Place) -> bool:
-        if path.is_relative_to(self._boundary.folder):
+        if self._area.boundary.includes(path):
             return False
-        self._problems.add(place, f"{entry!r} is outside of {self._boundary.name}")
+        self._problems.add(place, f"{entry!r} is outside of {self._area.name}")
         return True
 
     def _plugin(self, entry: str, place: Place) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from render.errors import InvalidInput, RenderError
 from render.limits import LimitExceeded, Limits, setting
+from render.system.boundary import real_path
 from render.system.programs import Finished, NotStarted, Program, TooMuchOutput, TooSlow, find_program
 from render.system.scratch import hide_scratch_folders, scratch_folder
 from render.texts import redact, visible
@@ -101,7 +102,7 @@ def _environment(tools: Path, home: Path) -> dict[str, str]:
 def _shown_lines(stderr: bytes, folder: Path, home: Path) -> list[str]:
     text = _LOG_PREFIX.sub("", stderr.decode(errors="replace"))
     # Argo CD uses another folder for every call, and so does xplock: errors show paths relative to the folder.
-    text = _relative_to(folder.resolve(), text.replace(str(home), "~"))
+    text = _relative_to(real_path(folder), text.replace(str(home), "~"))
     lines = hide_scratch_folders(text).splitlines()
     return [visible(redact(line.strip())) for line in lines if line.strip()][:10]
 

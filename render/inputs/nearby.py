@@ -1,22 +1,75 @@
-"""The project folders near a folder that is none; only errors need them."""
+"""What is near a folder and not read: project folders, and manifests below it; only errors and notes need them."""
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from render.errors import RenderError
 from render.inputs.folders import is_repository
+from render.limits import Limits
+from render.references import Source
 from render.settings import SETTINGS_FILE
-from render.system.files import LOCK_FILE
+from render.system.boundary import Boundary, real_path
+from render.system.files import LOCK_FILE, read_plain
 
 _DEPTH = 3
 _MOST_FOLDERS = 2_000
 _SHOWN = 5
+_MANIFESTS = (".yaml", ".yml", ".json")
+# Rendered packages ask for nothing; their pins, guards and headers show where they come from.
+_RENDERED = rb"Written by xplock|name: xplock-|kustomize\.toolkit\.fluxcd\.io/prune: disabled"
 
 
-def find_nearby_projects(folder: Path) -> list[Path]:
+def find_nearby_projects(folder: Path, boundary: Boundary | None) -> list[Path]:
     """Return the first project folders below a folder, or else the next one above it in its repository."""
     below = sorted(_below(folder))[:_SHOWN]
-    return below or list(_above(folder))[:1]
+    above = (path for path in _above(folder) if boundary is None or boundary.includes(path))
+    return below or list(above)[:1]
+
+
+def find_requests_below(folder: Path, sources: Iterable[Source], limits: Limits) -> dict[Source, Path]:
+    """Return the sources that manifests in subfolders ask for, with the first file; project folders are left out."""
+    patterns = {source: _request_pattern(source) for source in sources}
+    found: dict[Source, Path] = {}
+    for path in _manifests_below(folder):
+        text = _read(path, limits)
+        for source, pattern in patterns.items():
+            if source not in found and pattern.search(text):
+                found[source] = path
+    return found
+
+
+def _request_pattern(source: Source) -> re.Pattern[bytes]:
+    return re.compile(
+        rb"(?m)^[ \t-]*package:[ \t]*[\"']?" + re.escape(str(source).encode()) + rb"(?![\w./-])"
+    )
+
+
+def _manifests_below(folder: Path) -> Iterator[Path]:
+    waiting = [(path, 1) for path in _subfolders(folder)]
+    for here, depth in waiting:
+        if _is_project(here):
+            continue
+        yield from sorted(path for path in _files(here) if path.suffix in _MANIFESTS)
+        if depth < _DEPTH and len(waiting) < _MOST_FOLDERS:
+            waiting += [(path, depth + 1) for path in _subfolders(here)]
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return [folder / one.name for one in entries if one.is_file(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def _read(path: Path, limits: Limits) -> bytes:
+    try:
+        data = read_plain(path, limits.meta_bytes) or b""
+    except (OSError, RenderError):
+        return b""
+    return b"" if re.search(_RENDERED, data) else data
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -29,7 +82,7 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _above(folder: Path) -> Iterator[Path]:
-    here, shown = folder.resolve(), folder
+    here, shown = real_path(folder), folder
     while here != here.parent and not is_repository(here):
         here, shown = here.parent, shown / ".."
         if _is_project(here):

@@ -15,6 +15,7 @@ from render.packages import is_meta, is_project
 from render.requests import Root
 from render.rewrites import Rewrite
 from render.settings import SETTINGS_FILE, Settings
+from render.system.boundary import Boundary
 from render.system.files import LOCK_FILE, PACKAGE_FILES, is_there
 from render.yaml.documents import file_rules, iterate_documents
 from render.yaml.fields import Fields, Problems
@@ -32,22 +33,22 @@ _EXAMPLE = (
 
 
 class NothingAsked(InvalidInput):
-    """A folder without any root."""
+    """A folder that asks for nothing, and never did: it has no lock either."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, boundary: Boundary | None = None) -> None:
         super().__init__(
             f"{folder} asks for no package",
             why=f"it has no Provider, Configuration or Function, no package on disk with dependencies, "
             f"and no roots in {SETTINGS_FILE}",
-            next=_advise(folder),
+            next=_advise(folder, boundary),
         )
 
 
-def _advise(folder: Path) -> Sequence[str]:
+def _advise(folder: Path, boundary: Boundary | None) -> Sequence[str]:
     # Imported late: only errors need it.
     from render.inputs.nearby import find_nearby_projects
 
-    nearby = [str(path) for path in find_nearby_projects(folder)]
+    nearby = [str(path) for path in find_nearby_projects(folder, boundary)]
     if not nearby:
         return _EXAMPLE
     what = "the project folder:" if len(nearby) == 1 else "one of these project folders:"
@@ -67,12 +68,16 @@ class Inputs:
     passthrough: tuple[Mapping[str, Any], ...]
     # One entry for each input of the resolution, with the digest of its canonical form.
     record: Mapping[str, str]
+    # The repository that no path in the folder may leave; None on a user's own machine.
+    boundary: Boundary | None = None
 
 
-def read_inputs(folder: Path, limits: Limits, environ: Mapping[str, str]) -> Inputs:
+def read_inputs(
+    folder: Path, limits: Limits, environ: Mapping[str, str], boundary: Boundary | None = None
+) -> Inputs:
     """Read a project folder; all problems come in one error."""
     problems: list[str] = []
-    names, reader = list_yaml_files(folder, limits), _Reader(folder, limits, problems)
+    names, reader = list_yaml_files(folder, limits), _Reader(folder, limits, problems, boundary)
     settings = _read_settings(reader, names)
     kustomized = bool(list_kustomizations(folder))
     files = _read_files(reader, _input_names(names, kustomized=kustomized))
@@ -82,17 +87,17 @@ def read_inputs(folder: Path, limits: Limits, environ: Mapping[str, str]) -> Inp
     rewrites = agree_on_rewrites([*found.rewrites, *settings.rewrites], problems)
     if problems:
         raise InvalidInputs(folder, problems)
-    if not roots:
-        raise NothingAsked(folder)
-    return Inputs(
-        folder, roots, settings, rewrites, found.passthrough, make_record(roots, rewrites, settings)
-    )
+    # Without roots, the packages of a lock are leaving.
+    if not roots and not is_there(folder / LOCK_FILE):
+        raise NothingAsked(folder, boundary)
+    record = make_record(roots, rewrites, settings)
+    return Inputs(folder, roots, settings, rewrites, found.passthrough, record, boundary)
 
 
-def read_settings(folder: Path, limits: Limits) -> Settings:
+def read_settings(folder: Path, limits: Limits, boundary: Boundary | None = None) -> Settings:
     """Read only the settings of a folder."""
     problems: list[str] = []
-    settings = _read_settings(_Reader(folder, limits, problems), list_yaml_files(folder, limits))
+    settings = _read_settings(_Reader(folder, limits, problems, boundary), list_yaml_files(folder, limits))
     if problems:
         raise InvalidInputs(folder, problems)
     return settings
@@ -122,7 +127,7 @@ def _read_settings(reader: "_Reader", names: Sequence[str]) -> Settings:
     # Imported late: only folders with settings need the table of keys.
     from render.inputs.settings import parse_settings
 
-    return parse_settings(data, reader.folder, reader.limits, reader.problems)
+    return parse_settings(data, reader.folder, reader.limits, reader.problems, reader.boundary)
 
 
 def _read_files(reader: "_Reader", names: Sequence[str]) -> _Files:
@@ -158,10 +163,11 @@ def _find_conflict(data: bytes) -> int | None:
 class _Reader:
     """Reads the files of one folder, within its budget; a problem with a file does not stop the others."""
 
-    def __init__(self, folder: Path, limits: Limits, problems: list[str]) -> None:
+    def __init__(self, folder: Path, limits: Limits, problems: list[str], boundary: Boundary | None) -> None:
         self.folder = folder
         self.limits = limits
         self.problems = problems
+        self.boundary = boundary
         self.budget = Budget(folder, limits)
 
     def read(self, name: str) -> bytes | None:
@@ -200,7 +206,7 @@ def _kustomize(reader: _Reader, environ: Mapping[str, str]) -> list[Document]:
     from render.inputs.kustomize import build_kustomization
 
     limits = reader.limits
-    reader.problems.extend(check_kustomizations(reader.folder, limits))
+    reader.problems.extend(check_kustomizations(reader.folder, limits, reader.boundary))
     # No program is run for a folder that has problems already.
     if reader.problems:
         return []

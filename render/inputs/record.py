@@ -7,13 +7,15 @@ from render.requests import Root
 from render.rewrites import Rewrite
 from render.settings import Settings
 
+# How the entry of a root starts; its source follows.
+ROOT = "root "
 # Settings that change manifests and not the lock.
 _RENDERING = frozenset({"waves", "overlay"})
 
 
 def make_record(roots: Iterable[Root], rewrites: Iterable[Rewrite], settings: Settings) -> Mapping[str, str]:
     """Return the record, sorted by its keys and without places."""
-    entries: dict[str, object] = {f"root {root.source}": _root_value(root) for root in roots}
+    entries: dict[str, object] = {f"{ROOT}{root.source}": _root_value(root) for root in roots}
     entries |= {f"rewrite {rewrite.prefix}": rewrite.replacement for rewrite in rewrites}
     entries |= {f"setting {key}": value for key, value in settings.given.items() if key not in _RENDERING}
     return {key: digest_value(entries[key]) for key in sorted(entries)}

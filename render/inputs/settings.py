@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from render.crossplane import first_version, unfit_settings
 from render.errors import RenderError, in_one_line
 from render.inputs.problems import placed
 from render.inputs.roots import parse_package, parse_request
@@ -22,6 +23,7 @@ from render.settings import (
     Settings,
     Waves,
 )
+from render.system.boundary import Boundary
 from render.system.files import is_folder
 from render.versions import Version, parse_version
 from render.yaml.documents import file_rules, parse_documents
@@ -81,7 +83,7 @@ KEYS = (
     Key(
         "crossplaneVersion",
         Text(),
-        "The version of Crossplane in the cluster; every package has to accept it.",
+        "The version of Crossplane in the cluster; every package has to accept it, and every setting has to fit it.",
         examples=("v2.3.4",),
     ),
     Key(
@@ -144,11 +146,13 @@ KEYS = (
 )
 
 
-def parse_settings(data: bytes, folder: Path, limits: Limits, problems: list[str]) -> Settings:
+def parse_settings(
+    data: bytes, folder: Path, limits: Limits, problems: list[str], boundary: Boundary | None = None
+) -> Settings:
     """Parse the settings of a folder; add to the problems."""
     found = Problems()
     top = Fields(_parse_document(data, limits, found), found)
-    settings = _parse_settings(top, folder, limits)
+    settings = _parse_settings(top, folder, limits, boundary)
     problems.extend(placed(SETTINGS_FILE, found.texts()))
     return settings
 
@@ -164,14 +168,14 @@ def _parse_document(data: bytes, limits: Limits, problems: Problems) -> object:
     return documents[0] if documents else None
 
 
-def _parse_settings(fields: Fields, folder: Path, limits: Limits) -> Settings:
+def _parse_settings(fields: Fields, folder: Path, limits: Limits, boundary: Boundary | None) -> Settings:
     top = read_entry(fields, KEYS)
     said = top.plain
-    return Settings(
+    settings = Settings(
         roots=tuple(_parse_roots(top)),
         rewrites=tuple(_parse_rewrites(top)),
         moves=parse_moves(top, SETTINGS_FILE, limits),
-        uses=tuple(parse_uses(top, folder)),
+        uses=tuple(parse_uses(top, folder, boundary)),
         crossplane_version=_parse_crossplane_version(top),
         families=Families(said.get("families", Families.FOLLOW)),
         partial_dependencies=PartialDependencies(
@@ -182,10 +186,23 @@ def _parse_settings(fields: Fields, folder: Path, limits: Limits) -> Settings:
         detach=Detach(said.get("detach", Detach.NEEDED)),
         guard=said.get("guard", True),
         waves=Waves(said.get("waves", Waves.FLAT)),
-        overlay=_parse_overlay(top, folder),
+        overlay=_parse_overlay(top, folder, boundary),
         layouts=tuple(_parse_layouts(top, folder)),
         given={key: value for key, value in top.value.items() if key not in ("roots", "rewrites")},
     )
+    _refuse_unfit(fields, settings)
+    return settings
+
+
+def _refuse_unfit(fields: Fields, settings: Settings) -> None:
+    """Complain about settings that the Crossplane of the cluster is too old for."""
+    for setting in unfit_settings(settings):
+        needs = f"{setting} needs Crossplane {first_version(setting)} or newer"
+        advice = "; write pin: tag" if setting == "pin: digest" else ""
+        default = ", the default is digest" if advice and "pin" not in fields.value else ""
+        fields.complain(
+            f"{settings.crossplane_version} is too old: {needs}{advice}{default}", "crossplaneVersion"
+        )
 
 
 def _parse_roots(top: Entry) -> Iterator[Root]:
@@ -244,10 +261,12 @@ def _parse_prefix(entry: Entry, taken: set[str]) -> str | None:
     return None
 
 
-def _parse_overlay(top: Entry, folder: Path) -> Path | None:
+def _parse_overlay(top: Entry, folder: Path, boundary: Boundary | None) -> Path | None:
     text: str | None = top.plain.get("overlay")
     if text is None:
         return None
-    if not is_folder(folder / text):
+    if boundary and not boundary.includes(folder / text):
+        top.fields.complain(f"{text!r} is outside of the repository", "overlay")
+    elif not is_folder(folder / text):
         top.fields.complain(f"{text!r} is not a folder", "overlay")
     return folder / text

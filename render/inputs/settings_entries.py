@@ -12,6 +12,7 @@ from render.moves import Move, Strategy, follow_moves
 from render.names import DNS_NAME
 from render.overrides import Override
 from render.references import InvalidReference, Source, parse_source
+from render.system.boundary import Boundary, real_path
 
 MOVES = Entries(
     (
@@ -185,28 +186,33 @@ def parse_override(prefix: str, entry: Entry) -> Override:
     )
 
 
-def parse_uses(top: Entry, folder: Path) -> Iterator[tuple[str, Path]]:
+def parse_uses(top: Entry, folder: Path, boundary: Boundary | None) -> Iterator[tuple[str, Path]]:
     """Yield each used folder, as it is written and as a path."""
     taken: dict[Path, str] = {}
     for text in top.plain.get("uses", ()):
-        problem = _problem(text, folder, taken)
+        problem = _problem(text, folder, taken, boundary)
         if problem:
             top.fields.complain(f"{text!r} {problem}", "uses")
         else:
-            taken[(folder / text).resolve()] = text
             yield text, folder / text
 
 
-def _problem(text: str, folder: Path, taken: dict[Path, str]) -> str:
+def _problem(text: str, folder: Path, taken: dict[Path, str], boundary: Boundary | None) -> str:
     # It is stored in the lock as it is written, which has to be the same on every machine.
     if Path(text).is_absolute():
         return "is an absolute path; write it relative to this file"
+    if "\0" in text:
+        return "is not a folder"
+    if boundary and not boundary.includes(folder / text):
+        # Refused where it is read; rendering works without the used folders.
+        return ""
     if not _can_be_folder(folder / text):
         return "is not a folder"
-    there = (folder / text).resolve()
-    if there == folder.resolve():
+    there = real_path(folder / text)
+    if there == real_path(folder):
         return "is this folder itself"
-    return f"is the same folder as {taken[there]!r}" if there in taken else ""
+    first = taken.setdefault(there, text)
+    return "" if first is text else f"is the same folder as {first!r}"
 
 
 def _can_be_folder(path: Path) -> bool:
@@ -215,6 +221,4 @@ def _can_be_folder(path: Path) -> bool:
         path.stat()
     except OSError as error:
         return error.errno != errno.ELOOP
-    except ValueError:
-        return False
     return True

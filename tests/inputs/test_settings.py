@@ -191,6 +191,22 @@ def test_a_range_may_be_a_digest(tmp_path: Path) -> None:
         ("rewrites: [{from: a}]", "rewrites[0].to", "it is missing"),
         ("crossplaneVersion: 2.3", "crossplaneVersion", "write it in quotes"),
         ("crossplaneVersion: two", "crossplaneVersion", "is not a version"),
+        (
+            "crossplaneVersion: v1.17.0",
+            "crossplaneVersion",
+            "v1.17.0 is too old: pin: digest needs Crossplane v2.2 or newer; write pin: tag, the default is digest",
+        ),
+        ("{crossplaneVersion: v2.1.9, pin: digest}", "crossplaneVersion", "v2.2 or newer; write pin: tag"),
+        (
+            "{crossplaneVersion: v1.19.0, pin: tag, rewrites: [{from: a.b, to: c.d}]}",
+            "crossplaneVersion",
+            "rewrites needs Crossplane v1.20 or newer",
+        ),
+        (
+            "{crossplaneVersion: v1.13.0, pin: native, overrides: [{prefix: a.b, runtimeConfig: x}]}",
+            "crossplaneVersion",
+            "overrides: runtimeConfig needs Crossplane v1.14 or newer",
+        ),
         ("families: loose", "families", "expected follow or free, found 'loose'"),
         ("partialDependencies: maybe", "partialDependencies", "expected complete or refuse"),
         ("layouts: no", "layouts", "expected a list, found true or false"),

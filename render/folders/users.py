@@ -1,0 +1,79 @@
+"""The folders that use a folder, as far as they are in reach: in the same repository, or beside it."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from render.errors import RenderError
+from render.folders.members import Member
+from render.inputs.folders import is_repository
+from render.inputs.projects import read_settings
+from render.limits import Limits
+from render.lock.model import Lock
+from render.references import Source
+from render.settings import SETTINGS_FILE
+from render.system.files import is_file, read_plain
+
+# A search for folders stays cheap in any repository.
+_MOST_FOLDERS = 5_000
+_DEPTH = 8
+_KEY = b"uses"
+
+
+def find_users(folder: Path, limits: Limits) -> list[Path]:
+    """Return the folders that use a folder, directly or not, sorted; as paths from the current folder."""
+    target = folder.resolve()
+    members = _read_members(target, limits)
+    users = {target}
+    while True:
+        more = {path for path, member in members.items() if users.intersection(member.used)} - users
+        if not more:
+            return sorted(Path(os.path.relpath(path)) for path in users - {target})
+        users |= more
+
+
+def needed_packages(folder: Path, users: Mapping[Path, Lock]) -> dict[Source, list[str]]:
+    """Return the packages that using folders need of this one, with the names of these folders."""
+    target = folder.resolve()
+    found: dict[Source, list[str]] = {}
+    for user, lock in sorted(users.items()):
+        for source, provided in lock.provided.items():
+            if (user / provided.folder).resolve() == target:
+                found.setdefault(source, []).append(str(user))
+    return found
+
+
+def _read_members(target: Path, limits: Limits) -> dict[Path, Member]:
+    members = {}
+    for path in _folders(_top(target)):
+        try:
+            if _KEY in (read_plain(path / SETTINGS_FILE, limits.meta_bytes) or b""):
+                members[path] = Member(path, read_settings(path, limits).uses)
+        except (OSError, RenderError):
+            # Such a folder has its own error when it is locked.
+            continue
+    return members
+
+
+def _top(folder: Path) -> Path:
+    """Return the top of the repository that a folder is in; without one, the folder around it."""
+    return next((path for path in (folder, *folder.parents) if is_repository(path)), folder.parent)
+
+
+def _folders(top: Path) -> Iterator[Path]:
+    """Yield the folders with settings below a folder, the highest first."""
+    waiting = [(top, 0)]
+    for path, depth in waiting:
+        if is_file(path / SETTINGS_FILE):
+            yield path
+        if depth < _DEPTH and len(waiting) < _MOST_FOLDERS:
+            waiting += [(below, depth + 1) for below in _subfolders(path)][: _MOST_FOLDERS - len(waiting)]
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            found = [one.name for one in entries if one.name[0] != "." and one.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+    return [folder / name for name in sorted(found)]
