@@ -1,10 +1,12 @@
-"""The changes between two locks: packages that are added, updated, moved, leaving, deactivated, or held."""
+"""The changes between two locks: packages that are added, updated, moved, leaving, deactivated, held or changed."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from render.lock.diff import pair_packages
+from render.lock.aspects import Differences, find_changed
+from render.lock.diff import compare_whole, pair_packages
+from render.lock.freshness import compare_inputs
 from render.lock.graph import Successor, find_successors
 from render.lock.model import KeptPin, Lock, LockedPackage, Provided, Replaced, State, pin_places
 from render.lock.stale_entries import stale_bounds, stale_names
@@ -16,6 +18,22 @@ Pair: TypeAlias = tuple[LockedPackage, LockedPackage]
 # How a source was replaced, and by which packages.
 _Record: TypeAlias = tuple[Replaced, tuple[LockedPackage, ...]]
 _Records: TypeAlias = Mapping[Source, _Record]
+
+# The aspects of a package that change with its version, and those that say why it is there.
+_OF_A_VERSION = frozenset(
+    {"version", "digest", "tag", "dependencies", "objects", "objectsDigest", "groups", "family"}
+    | {"crossplane", "keptPins", "staleEntry", "root", "requiredBy"}
+)
+_OF_A_STATE = frozenset({"state", "released", "root", "requiredBy", "keptPins"})
+# A deactivated package depends on nothing, and replaces nothing.
+_OF_DEACTIVATION = _OF_A_STATE | {
+    "source",
+    "dependencies",
+    "detached",
+    "staleEntry",
+    "replaces",
+    "replacedBy",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +64,14 @@ class Unpinned:
     pins: tuple[KeptPin, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ChangedAspects:
+    """A package, and the aspects in which it changed beside its version, its state and its moves."""
+
+    package: LockedPackage
+    aspects: Differences
+
+
 @dataclass(slots=True)
 class Changes:
     """The changes of all packages, in the order of their sources."""
@@ -65,13 +91,20 @@ class Changes:
     held: list[Held] = field(default_factory=list)
     # The packages that other folders provide now, each with the record before.
     provided: list[tuple[Provided | None, Provided]] = field(default_factory=list)
+    # The packages that other folders provided, and that nothing here needs any more.
+    unneeded: list[Provided] = field(default_factory=list)
+    changed: list[ChangedAspects] = field(default_factory=list)
+    # The inputs that are new, gone or changed, and what changed in the lock as a whole.
+    inputs: list[str] = field(default_factory=list)
+    lock: list[str] = field(default_factory=list)
 
     def touched(self) -> set[Source]:
         """Return the active packages with a change; held ones have none."""
         pairs = [new for _, new in (*self.updated, *self.returned)]
         changed = [*self.added, *self.leaving, *self.released, *self.detached, *self.attached, *pairs]
         targets = [target for moved in self.moved for target in moved.targets]
-        return {p.source for p in (*changed, *targets, *[unpinned.package for unpinned in self.unpinned])}
+        others = [one.package for one in self.unpinned] + [one.package for one in self.changed]
+        return {p.source for p in (*changed, *targets, *others) if p.state is not State.DEACTIVATED}
 
 
 def find_changes(before: Lock, after: Lock) -> Changes:
@@ -80,8 +113,13 @@ def find_changes(before: Lock, after: Lock) -> Changes:
         moved=list(_moves(before, after)),
         held=list(_held(before, after)),
         provided=list(_provided(before, after)),
+        unneeded=list(_unneeded(before, after)),
+        inputs=compare_inputs(before, after.inputs),
+        lock=list(compare_whole(before, after)),
     )
-    for old, new in pair_packages(before.installed(), after.installed()):
+    pairs = pair_packages(before.installed(), after.installed())
+    dependants = _other_dependants(pairs)
+    for old, new in pairs:
         if old is None and new is not None:
             changes.added.append(new)
         elif new is None and old is not None:
@@ -90,7 +128,19 @@ def find_changes(before: Lock, after: Lock) -> Changes:
             _compare(old, new, changes)
         if new is not None and new.state is not State.DEACTIVATED:
             _compare_attachment(old, new, changes)
+        if old is not None and new is not None:
+            _compare_aspects(old, new, changes, dependants)
     return changes
+
+
+def _other_dependants(pairs: Iterable[tuple[LockedPackage | None, LockedPackage | None]]) -> set[str]:
+    """Return the sources of packages that come, go or depend on others than before."""
+    changed = [pair for pair in pairs if None in pair or _needs(pair[0]) != _needs(pair[1])]
+    return {str(package.source) for pair in changed for package in pair if package}
+
+
+def _needs(package: LockedPackage | None) -> object:
+    return package and (package.source, package.dependencies)
 
 
 def _compare(old: LockedPackage, new: LockedPackage, changes: Changes) -> None:
@@ -125,6 +175,40 @@ def _compare_attachment(old: LockedPackage | None, new: LockedPackage, changes: 
         current = (new.cluster_source, new.version)
         gone = [pin for pin in old.kept_pins if (pin_places(old, pin)[0], pin.tag) != current]
         changes.unpinned += [Unpinned(new, tuple(gone))] if gone else []
+
+
+def _compare_aspects(
+    old: LockedPackage, new: LockedPackage, changes: Changes, dependants: Collection[str]
+) -> None:
+    """Add whatever changed about a package that no other change tells."""
+    told = {*_told_by_state(old, new), *_told_by_moves(old, new, changes)}
+    if (old.source, old.version, old.digest) != (new.source, new.version, new.digest):
+        told |= _OF_A_VERSION
+    if bool(old.detached) != bool(new.detached):
+        told.add("detached")
+    if any(one.package is new for one in changes.unpinned):
+        told.add("keptPins")
+    # The change of a package that others depend on is listed by itself.
+    if {*old.required_by} ^ {*new.required_by} <= {*dependants}:
+        told.add("requiredBy")
+    rest = {name: pair for name, pair in find_changed(old, new).items() if name not in told}
+    if rest and not any(package is new for package in changes.added):
+        changes.changed.append(ChangedAspects(new, rest))
+
+
+def _told_by_state(old: LockedPackage, new: LockedPackage) -> Iterable[str]:
+    if State.DEACTIVATED in (old.state, new.state) and old.state is not new.state:
+        return _OF_DEACTIVATION
+    if old.state is not new.state:
+        return _OF_A_STATE
+    return ("released",) if new.released else ()
+
+
+def _told_by_moves(old: LockedPackage, new: LockedPackage, changes: Changes) -> Iterator[str]:
+    if any(new in moved.targets for moved in changes.moved):
+        yield from ("replaces", "installedAs")
+    if any(moved.replaced.source == old.cluster_source for moved in changes.moved):
+        yield from ("replacedBy", "installedAs")
 
 
 def _moves(before: Lock, after: Lock) -> Iterator[Moved]:
@@ -178,3 +262,10 @@ def _provided(before: Lock, after: Lock) -> Iterator[tuple[Provided | None, Prov
         # A package that this folder installed before is among the removed ones.
         if old != new and source not in before.packages:
             yield old, new
+
+
+def _unneeded(before: Lock, after: Lock) -> Iterator[Provided]:
+    for source in sorted(before.provided.keys() - after.provided.keys(), key=str):
+        # A package that this folder installs now is among the added ones.
+        if source not in after.packages:
+            yield before.provided[source]

@@ -1,28 +1,58 @@
 """The differences between two locks, package by package."""
 
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
 
+from render.lock.aspects import Aspects, Differences, aspects_of, find_differences
 from render.lock.freshness import compare_inputs
 from render.lock.graph import Target
-from render.lock.model import KeptPin, Lock, LockedPackage, Provided, State, pin_places
+from render.lock.model import Lock, LockedPackage, State
 from render.semantic import Step, step_between
 
 T = TypeVar("T", bound=Target)
 
+# The fields of a lock that are compared entry by entry.
+_LISTED = frozenset({"packages", "deactivated", "provided", "inputs"})
+_SAME_MEANING = "entries are written in another way, with the same meaning"
+
 
 def pair_packages(before: Iterable[T], after: Iterable[T]) -> list[tuple[T | None, T | None]]:
     """Pair the packages of two locks: by their object in the cluster, or else by their source."""
-    olds, news = ({(item.kind, item.object_name): item for item in items} for items in (before, after))
-    pairs: list[tuple[T | None, T | None]] = [(olds[key], news[key]) for key in olds.keys() & news.keys()]
-    left = {item.cluster_source: item for key, item in olds.items() if key not in news}
-    for key, item in news.items():
-        if key not in olds:
-            pairs.append((left.pop(item.cluster_source, None), item))
-    pairs += [(item, None) for item in left.values()]
+    pairs: list[tuple[T | None, T | None]] = []
+    olds, news = list(before), list(after)
+    for key in (_object, _cluster_source):
+        found, olds, news = _pair_by(key, olds, news)
+        pairs += found
+    pairs += [(old, None) for old in olds]
+    pairs += [(None, new) for new in news]
     return sorted(pairs, key=_place)
+
+
+def _pair_by(
+    key: Callable[[T], object], olds: list[T], news: list[T]
+) -> tuple[list[tuple[T | None, T | None]], list[T], list[T]]:
+    """Return the pairs with one key, and what is left of both; a damaged lock may have one key several times."""
+    waiting: dict[object, list[T]] = {}
+    for old in olds:
+        waiting.setdefault(key(old), []).append(old)
+    pairs: list[tuple[T | None, T | None]] = []
+    left = []
+    for new in news:
+        same = waiting.get(key(new))
+        if same:
+            pairs.append((same.pop(0), new))
+        else:
+            left.append(new)
+    return pairs, [old for rest in waiting.values() for old in rest], left
+
+
+def _object(package: Target) -> object:
+    return package.kind, package.object_name
+
+
+def _cluster_source(package: Target) -> object:
+    return package.cluster_source
 
 
 def step_of(old: Target, new: Target) -> Step | None:
@@ -37,10 +67,6 @@ def step_of(old: Target, new: Target) -> Step | None:
 def _place(pair: tuple[Target | None, Target | None]) -> tuple[str, str]:
     item = pair[1] or pair[0]
     return (str(item.display_source), item.object_name) if item else ("", "")
-
-
-# The comparable texts of a package, by aspect.
-Aspects: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +84,7 @@ class ChangedPackage:
     """A package that both have, and the aspects in which they differ: before and after."""
 
     source: str
-    changes: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
+    changes: Differences
     # The version after, and of a package that has moved its source before and the strategy.
     version: str = ""
     moved_from: str = ""
@@ -75,32 +101,38 @@ class LockDiff:
     removed: tuple[DiffedPackage, ...] = ()
     changed: tuple[ChangedPackage, ...] = ()
     inputs: tuple[str, ...] = ()
+    # Differences of the lock as a whole.
+    lock: tuple[str, ...] = ()
     # Seeming differences that are expected, with the reason.
     explained: tuple[str, ...] = ()
 
     @property
     def equal(self) -> bool:
         """Whether nothing differs."""
-        return not (self.added or self.removed or self.changed or self.inputs)
+        return not (self.added or self.removed or self.changed or self.inputs or self.lock)
 
 
 def diff_locks(old: Lock, new: Lock) -> LockDiff:
     """Compare two locks."""
     pairs = pair_packages(_everything(old), _everything(new))
     both = [(before, after) for before, after in pairs if before and after]
-    return LockDiff(
+    found = LockDiff(
         added=tuple(_diffed(after) for before, after in pairs if after and not before),
         removed=tuple(_diffed(before) for before, after in pairs if before and not after),
         changed=tuple(_changed(*pair) for pair in both if _identity(pair[0]) != _identity(pair[1])),
         inputs=tuple(compare_inputs(old, new.inputs)),
+        lock=tuple(compare_whole(old, new)),
     )
+    # Values that are written in full in one lock and left out in the other have the same texts.
+    return replace(found, lock=(_SAME_MEANING,)) if found.equal and old != new else found
 
 
-def find_differences(old: Aspects, new: Aspects) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return the aspects in which two packages differ."""
-    names = [*new, *[name for name in old if name not in new]]
-    pairs = {name: (old.get(name, ()), new.get(name, ())) for name in names}
-    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+def compare_whole(old: Lock, new: Lock) -> Iterator[str]:
+    """Yield the differences of two locks that belong to no package and to no input."""
+    for one in fields(Lock):
+        before, after = getattr(old, one.name), getattr(new, one.name)
+        if one.name not in _LISTED and before != after:
+            yield f"{one.name}: {before} -> {after}"
 
 
 def format_dependencies(package: LockedPackage) -> tuple[str, ...]:
@@ -113,7 +145,7 @@ def _everything(lock: Lock) -> list[Target]:
 
 
 def _identity(package: Target) -> tuple[str, Aspects]:
-    return str(package.display_source), _aspects(package)
+    return str(package.display_source), aspects_of(package)
 
 
 def _diffed(package: Target) -> DiffedPackage:
@@ -142,74 +174,3 @@ def _strategy(old: Target, new: Target) -> str:
     """Return how one package took the object of another, if that is known."""
     records = new.replaces if isinstance(new, LockedPackage) else ()
     return next((one.strategy for one in records if one.source in (old.source, old.cluster_source)), "")
-
-
-def _aspects(package: Target) -> Aspects:
-    aspects = _provided_aspects(package) if isinstance(package, Provided) else _locked_aspects(package)
-    return {name: lines for name, lines in aspects.items() if lines}
-
-
-def _provided_aspects(package: Provided) -> Aspects:
-    return {
-        **_common_aspects(package),
-        "providedBy": (package.folder,),
-        "replaces": _texts(package.replaces),
-        "detached": (f"in {package.folder}",) if package.detached else (),
-    }
-
-
-def _locked_aspects(package: LockedPackage) -> Aspects:
-    return {
-        **_common_aspects(package),
-        # Most packages are wanted, so that is not shown.
-        "state": () if package.state is State.WANTED else (str(package.state),),
-        "released": ("yes",) if package.released else (),
-        "root": _optional(package.root),
-        "requiredBy": tuple(sorted(package.required_by)),
-        "replaces": tuple(
-            f"{one.source} by {one.strategy}, consent: {one.consent}" for one in package.replaces
-        ),
-        "replacedBy": _texts(package.replaced_by),
-        "detached": package.detached,
-        "staleEntry": package.stale_entry,
-        "dependencies": format_dependencies(package),
-        "objects": tuple(f"{count} {kind}" for kind, count in sorted(package.objects.items())),
-        "objectsDigest": _optional(package.objects_digest or None),
-        "groups": package.groups,
-        "family": _optional(package.family),
-        "crossplane": _optional(package.crossplane),
-        "fields": _fields(package.fields),
-        "overrides": _fields(package.overrides),
-        "keptPins": tuple(_pin(package, pin) for pin in package.kept_pins),
-    }
-
-
-def _common_aspects(package: Target) -> Aspects:
-    return {
-        "version": (package.version,),
-        "tag": _optional(package.tag),
-        "digest": (package.digest,),
-        "kind": (str(package.kind),),
-        "object": (package.object_name,),
-        "installedAs": _texts([package.installed_as] if package.installed_as else []),
-    }
-
-
-def _pin(package: LockedPackage, pin: KeptPin) -> str:
-    """Return the reference of a pin and its digest, with the source of its bytes where that differs."""
-    named, place = pin_places(package, pin)
-    return (
-        f"{named}:{pin.tag}@{pin.digest}" if named == place else f"{named}:{pin.tag} at {place}@{pin.digest}"
-    )
-
-
-def _fields(fields: Mapping[str, object]) -> tuple[str, ...]:
-    return tuple(f"{key}: {json.dumps(fields[key], sort_keys=True)}" for key in sorted(fields))
-
-
-def _texts(values: Iterable[object]) -> tuple[str, ...]:
-    return tuple(map(str, values))
-
-
-def _optional(text: str | None) -> tuple[str, ...]:
-    return () if text is None else (text,)

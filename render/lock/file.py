@@ -69,8 +69,14 @@ def _refuse_newer(old: bytes, path: Path) -> None:
 
 def _sweep(folder: Path) -> None:
     """Remove temporary files of killed runs; a run that is writing now needs less than a minute."""
-    for path in folder.glob(f".{LOCK_FILE}.*"):
-        with suppress(OSError):
-            old = time.time() - path.lstat().st_mtime > _LEFTOVER_SECONDS
-            if old and re.fullmatch(_LEFTOVER, path.suffix):
-                path.unlink()
+    # The lock is in place already, so nothing here is an error.
+    with suppress(OSError):
+        for path in folder.glob(f".{LOCK_FILE}.*"):
+            _sweep_one(path)
+
+
+def _sweep_one(path: Path) -> None:
+    with suppress(OSError):
+        old = time.time() - path.lstat().st_mtime > _LEFTOVER_SECONDS
+        if old and re.fullmatch(_LEFTOVER, path.suffix):
+            path.unlink()

@@ -3,15 +3,17 @@
 It holds together if every dependency is served by a version that suits it, and states and moves agree.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from render.commands import xplock
 from render.constraints import parse_constraint
-from render.errors import Differs
-from render.lean import TypeAlias
+from render.errors import Differs, RenderError
+from render.lean import TYPE_CHECKING, TypeAlias
 from render.limits import Limits
-from render.lock.detaching import check_detaching
+from render.lock.derived.answers import check_answers
+from render.lock.derived.detaching import check_detaching
 from render.lock.file import read_lock
 from render.lock.graph import LockGraph, Need, Successor, Target, find_layers, find_successors, reach
 from render.lock.model import Lock, LockedPackage, State
@@ -19,6 +21,10 @@ from render.moves import Strategy
 from render.system.files import LOCK_FILE
 from render.texts import first_lines
 from render.versions import InvalidVersion, parse_version
+
+if TYPE_CHECKING:
+    # Only the type is needed here; importing the reader of folders would cost time.
+    from render.inputs.projects import Inputs
 
 # A package of a family, and the folder that has it.
 Member: TypeAlias = tuple[str, LockedPackage]
@@ -33,7 +39,7 @@ class MissingLock(Differs):
         super().__init__(
             f"{folder} has no {LOCK_FILE}",
             why="nothing has been locked there yet",
-            next=f"run: xplock lock {folder}",
+            next=f"run: {xplock('lock', folder=folder)}",
         )
 
 
@@ -44,7 +50,7 @@ class StaleLock(Differs):
         super().__init__(
             f"{place} is out of date",
             why=first_lines(why, _SHOWN),
-            next="run `xplock lock` and commit what it writes",
+            next=f"run `{xplock('lock', folder=PurePath(place).parent)}` and commit what it writes",
         )
 
 
@@ -52,8 +58,17 @@ def require_lock(folder: Path, limits: Limits) -> Lock:
     """Read a folder's lock; raise if it is missing."""
     lock = read_lock(folder, limits)
     if lock is None:
-        raise MissingLock(folder)
+        raise _missing(folder, limits)
     return lock
+
+
+def _missing(folder: Path, limits: Limits) -> RenderError:
+    """Return the error of a folder without a lock; one without files cannot be locked."""
+    # Imported late: only errors need it.
+    from render.inputs.folders import list_yaml_files
+    from render.inputs.projects import NothingAsked
+
+    return MissingLock(folder) if list_yaml_files(folder, limits) else NothingAsked(folder)
 
 
 def require_consistent_lock(folder: Path, limits: Limits) -> Lock:
@@ -75,25 +90,42 @@ def compare_inputs(lock: Lock, record: Mapping[str, str]) -> list[str]:
     ]
 
 
-def require_fresh(lock: Lock, record: Mapping[str, str], *, place: str) -> None:
+def require_fresh(lock: Lock, inputs: "Inputs", *, place: str) -> None:
     """Raise if a lock is stale, with the reasons."""
-    why = compare_inputs(lock, record) + check_closure(lock)
+    why = find_staleness(lock, inputs)
     if why:
         raise StaleLock(place, why)
+
+
+def find_staleness(lock: Lock, inputs: "Inputs") -> list[str]:
+    """Return why a lock is stale: inputs that changed, contradictions, and differences from what the inputs ask for."""
+    graph = LockGraph(lock)
+    return staleness_of(graph, find_contradictions(graph), inputs)
+
+
+def staleness_of(graph: LockGraph, contradictions: Sequence[str], inputs: "Inputs") -> list[str]:
+    """Return why a lock is stale, where its contradictions are known already."""
+    problems = [*compare_inputs(graph.lock, inputs.record), *contradictions]
+    # Where an input has changed, the lock differs from it in many ways, and the change alone says it all.
+    return problems or check_answers(graph, inputs.roots, inputs.settings)
 
 
 def check_closure(lock: Lock) -> list[str]:
     """Return all contradictions within a lock; each text names both sides."""
     graph = LockGraph(lock)
-    problems = [
+    # Reasons to detach can only be worked out in a lock that holds together otherwise.
+    return find_contradictions(graph) or check_detaching(graph)
+
+
+def find_contradictions(graph: LockGraph) -> list[str]:
+    """Return all contradictions within a lock, but for reasons to detach."""
+    return [
         *_check_needs(graph),
         *_check_required_by(graph),
         *_check_reachable(graph),
         *_check_circles(graph),
         *check_states(graph),
     ]
-    # Reasons to detach can only be worked out in a lock that holds together otherwise.
-    return problems or check_detaching(graph)
 
 
 def unmet_dependencies(lock: Lock) -> list[str]:

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 
 from render import __version__
+from render.commands import xplock
 from render.errors import InvalidInput, RenderError
 from render.lean import Any, replace
 from render.limits import Limits
@@ -19,6 +21,7 @@ from render.lock.documents import (
 from render.lock.model import FORMAT_VERSION, Lock, LockedPackage, Provided
 from render.names import revision_name
 from render.references import Source, is_digest
+from render.system.files import LOCK_FILE
 from render.texts import first_lines
 from render.yaml.documents import InvalidDocument, Place, lock_rules, parse_documents
 
@@ -38,9 +41,15 @@ class InvalidLock(InvalidInput):
             why=first_lines(problems, _SHOWN_PROBLEMS),
             next=[
                 "restore it from Git",
-                "or run `xplock lock --new`, which starts without knowing what is installed",
+                f"or run `{_lock_command(place, '--new')}`, which starts without knowing what is installed",
             ],
         )
+
+
+def _lock_command(place: str, *options: str) -> str:
+    """Return the command for the folder of a lock; one that was read from Git or stdin has none."""
+    path = PurePath(place)
+    return xplock("lock", *options, folder=path.parent if path.name == LOCK_FILE else ".")
 
 
 class DoubledLock(InvalidLock):
@@ -54,7 +63,7 @@ class ConflictedLock(InvalidInput):
         super().__init__(
             f"{place} holds a merge conflict",
             why=f"line {line}: a conflict marker",
-            next="run `xplock lock`: it reads both sides and resolves again",
+            next=f"run `{_lock_command(place)}`: it reads both sides and resolves again",
         )
 
 

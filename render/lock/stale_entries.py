@@ -22,7 +22,7 @@ def stale_bounds(before: Lock, elsewhere: Iterable[LockedPackage] = ()) -> Itera
         source = package.source
         advice = f"lock another version of {_join_sources(holders)}, let the cluster sync, and change {source} after that"
         edge = Edge(source, Request(tag=package.version_tag), holders[0].source, "a stale entry")
-        yield Bound(edge, locked_candidate(holders[0]), advice)
+        yield Bound(edge, locked_candidate(holders[0]), (advice,))
 
 
 def held_packages(

@@ -122,9 +122,8 @@ def test_an_alias_that_is_switched_off_for_another_package_is_told_by_its_real_s
     project.lock("app", "old")
     before = project.lock("app", "new", moves=(move("old", "new"),))
 
-    changes = find_changes(
-        before, project.lock("app", "newest", moves=(move("new", "newest", strategy="deactivate"),))
-    )
+    moves = (move("old", "new"), move("new", "newest", strategy="deactivate"))
+    changes = find_changes(before, project.lock("app", "newest", moves=moves))
 
     assert told(changes) == {
         "added": ["newest"],

@@ -49,7 +49,7 @@ def test_packages_that_come_and_go() -> None:
         ({"root": "v1.2.0"}, {"root": ((), ("v1.2.0",))}),
         ({"family": "f"}, {"family": ((), ("f",))}),
         ({"crossplane": ">=v2"}, {"crossplane": ((), (">=v2",))}),
-        ({"fields": {"b": {"y": 1, "x": "z"}}}, {"fields": ((), ('b: {"x": "z", "y": 1}',))}),
+        ({"fields": {"b": {"y": 1, "x": "z"}}}, {"fields": ((), ('b.x: "z"', "b.y: 1"))}),
         ({"overrides": {"spec": {}}}, {"overrides": ((), ("spec: {}",))}),
         ({"groups": ("a.example",)}, {"groups": ((), ("a.example",))}),
         ({"detached": ("why",)}, {"detached": ((), ("why",))}),
@@ -87,7 +87,8 @@ def test_dependencies_are_compared_with_their_constraints() -> None:
 
     (changed,) = diff_locks(old, new).changed
 
-    assert changed.changes == {"dependencies": ((f"{ACME}/net >=v1",), (f"{ACME}/net >=v1.1",))}
+    kind = "(pkg.crossplane.io/v1 Provider)"
+    assert changed.changes == {"dependencies": ((f"{ACME}/net >=v1 {kind}",), (f"{ACME}/net >=v1.1 {kind}",))}
 
 
 def test_inputs_are_compared() -> None:

@@ -1,15 +1,21 @@
 """A lock holds together, or says what does not, naming both sides."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from rig.builders.locks import deactivated, digest, lock, package, provided, replaced, source
 
 from render.errors import Differs
+from render.inputs.projects import Inputs
 from render.lock.freshness import StaleLock, check_closure, compare_inputs, require_fresh
 from render.lock.model import Lock, LockedDependency, LockedPackage, State
+from render.packages import Kind
 from render.references import Source
+from render.requests import Request, Root
+from render.settings import Settings
 from render.texts import visible
 
 ACME = "xpkg.example.org/acme"
@@ -18,6 +24,13 @@ ACME = "xpkg.example.org/acme"
 def changed(made: Lock, name: str, **fields: object) -> Lock:
     item = replace(made.packages[source(name)], **fields)  # type: ignore[arg-type]  # fields of the package
     return replace(made, packages={**made.packages, item.source: item})
+
+
+def inputs_of(record: Mapping[str, str]) -> Inputs:
+    """Inputs that ask for the app of a chain."""
+    request = Request(tag="v1.0.0")
+    asked = Root(source("app"), request, "app.yaml: spec.package", "acme-app", Kind.PROVIDER)
+    return Inputs(Path("project"), (asked,), Settings(), (), (), record)
 
 
 def chain() -> Lock:
@@ -294,7 +307,7 @@ def test_a_stale_lock_tells_every_reason_and_the_command() -> None:
     broken = changed(made, "net", version="v2.0.0")
 
     with pytest.raises(StaleLock) as caught:
-        require_fresh(broken, {"root Provider/app": digest("b")}, place="crossplane.lock.yaml")
+        require_fresh(broken, inputs_of({"root Provider/app": digest("b")}), place="crossplane.lock.yaml")
 
     assert isinstance(caught.value, Differs)
     assert caught.value.exit_code == 3
@@ -310,14 +323,14 @@ def test_of_many_reasons_the_first_are_shown() -> None:
     record = {f"root {number:04}": digest("a") for number in range(3_000)}
 
     with pytest.raises(StaleLock) as caught:
-        require_fresh(chain(), record, place="crossplane.lock.yaml")
+        require_fresh(chain(), inputs_of(record), place="crossplane.lock.yaml")
 
     assert caught.value.why[0] == "root 0000 was added"
     assert caught.value.why[20:] == ("… and 2,980 more",)
 
 
 def test_a_fresh_lock_is_accepted() -> None:
-    require_fresh(chain(), {}, place="crossplane.lock.yaml")
+    require_fresh(chain(), inputs_of({}), place="crossplane.lock.yaml")
 
 
 def test_packages_of_other_registries_are_told_apart() -> None:

@@ -11,7 +11,7 @@ from rig.builders.lock_story import made_lock
 from rig.builders.locks import digest, lock, needs, package, provided, replaced, source
 from rig.builders.random_locks import small_locks
 
-from render.lock.detaching import EVERYTHING, check_detaching, find_reasons
+from render.lock.derived.detaching import EVERYTHING, check_detaching, find_reasons
 from render.lock.freshness import check_closure
 from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedDependency, LockedPackage, Provided, State

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from render.errors import RenderError
 from render.lock.graph import LockGraph, Need, Target
-from render.lock.model import LockedDependency, LockedPackage, spec_of
+from render.lock.model import LockedDependency, LockedPackage, State, spec_of
 from render.names import object_name
-from render.references import Source, is_digest
+from render.references import PartialSource, Source, is_digest, parse_dependency_source
+from render.settings import Detach
 
 EVERYTHING = "detach is set to all"
+_KNOWS = ", which the cluster knows as "
 _OWN_REQUEST = "its manifest says skipDependencyResolution"
 
 
@@ -41,6 +44,59 @@ def check_detaching(graph: LockGraph) -> list[str]:
     ]
 
 
+def check_reasons(graph: LockGraph, detach: Detach) -> list[str]:
+    """Return which wanted packages of a lock are attached and must not be, or are detached without that reason."""
+    packages = graph.lock.packages
+    everything = [EVERYTHING] if detach is Detach.ALL else []
+    known = {source: [*everything, *_hidden_reasons(package, graph)] for source, package in packages.items()}
+    found = find_reasons(graph, known)
+    return sorted(
+        f"{source} {_difference(found.get(source, ()), package.detached)}"
+        for source, package in packages.items()
+        # The reasons of an orphan are history, but it needs one if there is one.
+        if set(found.get(source, ())) != set(package.detached)
+        and not (package.detached and package.state is not State.WANTED)
+    )
+
+
+def _difference(derived: Iterable[str], recorded: Iterable[str]) -> str:
+    missing = [why for why in derived if why not in recorded]
+    wrong = [why for why in recorded if why not in derived]
+    if wrong:
+        return f"is detached in the lock for a reason that does not hold: {'; '.join(wrong)}"
+    return f"has to be detached: {'; '.join(missing)}"
+
+
+def completed_name(dependency: str, source: str) -> str:
+    """Return the reason to detach a package whose dependency is written without a registry."""
+    return f"it needs {dependency}{_KNOWS}{source}"
+
+
+def knows_otherwise(reason: str, name: str = "") -> bool:
+    """Return whether a reason says that the cluster knows a dependency, or the one of this name, by another name."""
+    return reason.startswith(completed_name(name, "")) if name else _KNOWS in reason
+
+
+def _hidden_reasons(package: LockedPackage, graph: LockGraph) -> Iterator[str]:
+    """Yield the recorded reasons that a lock does not show by itself: names that were completed; all, of an orphan."""
+    for reason in package.detached:
+        if package.state is not State.WANTED or _is_completion(reason, package, graph):
+            yield reason
+
+
+def _is_completion(reason: str, package: LockedPackage, graph: LockGraph) -> bool:
+    written, _, known = reason.removeprefix("it needs ").partition(_KNOWS)
+    try:
+        name = parse_dependency_source(written)
+    except RenderError:
+        return False
+    if not isinstance(name, PartialSource) or reason != completed_name(written, known):
+        return False
+    named = name.complete(package.source)
+    targets = [t for need in graph.needs[package.source] if need.named == named for t in need.targets]
+    return known in {str(target.source) for target in targets}
+
+
 def _own_reasons(package: LockedPackage, needs: Iterable[Need]) -> Iterator[str]:
     if spec_of(package.fields).get("skipDependencyResolution") is True:
         yield _OWN_REQUEST
@@ -57,7 +113,7 @@ def _mismatches(dependency: LockedDependency, target: Target) -> Iterator[str]:
     known = target.cluster_source
     # Crossplane compares text, and takes any other spelling for another package.
     if dependency.package != str(known):
-        yield f"it needs {dependency.package}, which the cluster knows as {known}"
+        yield completed_name(dependency.package, str(known))
     # Its resolver would also create an object with the derived name, and two objects for one source stop every package.
     if target.object_name != object_name(known):
         yield f"it needs {known}, whose object is named {target.object_name}"
