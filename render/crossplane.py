@@ -3,10 +3,70 @@
 Measured on v2.3.4 and on v2.4. An unknown version counts as an old one wherever that is safer.
 """
 
+from collections.abc import Mapping
+from pathlib import Path
+
+from render.settings import PinMode, Settings
 from render.versions import Version
 
+# The first version of Crossplane that a setting works with. Before v1.20 an ImageConfig cannot rewrite an image, and up
+# to v2.1 Crossplane keeps the bytes it has when only the digest of a pin changes.
+FIRST_VERSIONS: Mapping[str, tuple[int, int]] = {
+    "pin: digest": (2, 2),
+    "rewrites": (1, 20),
+    "overrides: runtimeConfig": (1, 14),
+}
 # From v2.4 on every change of a package's spec creates a new revision, named after the package's generation.
 _REVISION_PER_GENERATION = (2, 4)
+
+# The defaults of the API server for the spec of a package object.
+SPEC_DEFAULTS: Mapping[str, object] = {
+    "commonAnnotations": {},
+    "commonLabels": {},
+    "ignoreCrossplaneConstraints": False,
+    "packagePullPolicy": "IfNotPresent",
+    "packagePullSecrets": [],
+    "revisionActivationPolicy": "Automatic",
+    "revisionHistoryLimit": 1,
+    "runtimeConfigRef": {"name": "default"},
+    "skipDependencyResolution": False,
+}
+
+
+def unfit_settings(settings: Settings) -> list[str]:
+    """Return the settings in use that the Crossplane of the cluster is too old for."""
+    crossplane = settings.crossplane_version
+    if crossplane is None:
+        return []
+    return [one for one in _used(settings) if crossplane.precedence[:2] < FIRST_VERSIONS[one]]
+
+
+def assumed_version(settings: Settings) -> str:
+    """Return which Crossplane the settings are made for that do not name its version."""
+    used = sorted(_used(settings), key=lambda setting: FIRST_VERSIONS[setting])
+    return f"Crossplane {first_version(used[-1])} or newer" if used else "any Crossplane"
+
+
+def assumed_crossplane(folder: Path, settings: Settings) -> str:
+    """Return a line for people about the Crossplane that is assumed, if the settings do not name its version."""
+    if settings.crossplane_version is not None:
+        return ""
+    return f"{folder}: crossplaneVersion is not set; {assumed_version(settings)} is assumed"
+
+
+def first_version(setting: str) -> str:
+    """Return the first version of Crossplane that a setting works with, as people write it."""
+    major, minor = FIRST_VERSIONS[setting]
+    return f"v{major}.{minor}"
+
+
+def _used(settings: Settings) -> list[str]:
+    used = {
+        "pin: digest": settings.pin is PinMode.DIGEST,
+        "rewrites": bool(settings.rewrites),
+        "overrides: runtimeConfig": any(one.runtime_config for one in settings.overrides),
+    }
+    return [setting for setting in FIRST_VERSIONS if used[setting]]
 
 
 def keeps_stale_entries(crossplane: Version | None) -> bool:

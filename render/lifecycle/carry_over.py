@@ -1,7 +1,8 @@
 """What an object keeps from the lock before: the pins of earlier versions, and fields that were rendered once."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
+from render.crossplane import SPEC_DEFAULTS
 from render.errors import RenderError, Unsatisfiable
 from render.lifecycle.states import Plan
 from render.lock.model import KeptPin, LockedPackage, State, spec_of
@@ -9,20 +10,6 @@ from render.lock.pins import all_pins, distinct_pins, pin_key, relative_to
 from render.settings import SETTINGS_FILE, PinMode
 
 KEPT_VERSIONS = 3
-
-# The defaults of the API server. A field that was rendered once is always rendered: whichever way a manifest is
-# applied, a field that is missing from it may keep its old value in the cluster.
-_DEFAULTS: Mapping[str, object] = {
-    "commonAnnotations": {},
-    "commonLabels": {},
-    "ignoreCrossplaneConstraints": False,
-    "packagePullPolicy": "IfNotPresent",
-    "packagePullSecrets": [],
-    "revisionActivationPolicy": "Automatic",
-    "revisionHistoryLimit": 1,
-    "runtimeConfigRef": {"name": "default"},
-    "skipDependencyResolution": False,
-}
 
 
 def carry_pins(before: LockedPackage | None, package: LockedPackage) -> tuple[KeptPin, ...]:
@@ -35,7 +22,11 @@ def carry_pins(before: LockedPackage | None, package: LockedPackage) -> tuple[Ke
 
 
 def lost_fields(before: LockedPackage | None, named: Collection[str]) -> dict[str, object]:
-    """Return the spec fields that were rendered before and are not set any more, with their default values."""
+    """Return the spec fields that were rendered before and are not set any more, with their default values.
+
+    A field that was rendered once is always rendered: whichever way a manifest is applied, a field that is missing from
+    it may keep its old value in the cluster.
+    """
     if before is None:
         return {}
     rendered = {*spec_of(before.fields), *spec_of(before.overrides)}
@@ -43,7 +34,24 @@ def lost_fields(before: LockedPackage | None, named: Collection[str]) -> dict[st
         rendered.add("skipDependencyResolution")
     if before.state is State.DEACTIVATED:
         rendered |= {"skipDependencyResolution", "revisionActivationPolicy"}
-    return {key: _DEFAULTS[key] for key in sorted(rendered.difference(named)) if key in _DEFAULTS}
+    return {key: SPEC_DEFAULTS[key] for key in sorted(rendered.difference(named)) if key in SPEC_DEFAULTS}
+
+
+def note_lost_fields(plan: Plan) -> Iterator[str]:
+    """Yield a note for each package whose manifest is gone while other packages need it."""
+    for before, after in plan.active():
+        if before is None or after.state is not State.WANTED or not before.fields or after.root is not None:
+            continue
+        names = [
+            f"{part}.{key}"
+            for part, value in before.fields.items()
+            if isinstance(value, dict)
+            for key in value
+        ]
+        yield (
+            f"{after.source} is still needed, and its manifest is gone: {' and '.join(sorted(names))} no longer "
+            f"{'apply' if len(names) > 1 else 'applies'}; to keep such a field, write it under `overrides` in {SETTINGS_FILE}"
+        )
 
 
 class DetachedTooLate(Unsatisfiable):

@@ -7,13 +7,16 @@ from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
 
 from render.errors import RenderError, Unsatisfiable
+from render.lifecycle.carry_over import carry_pins
 from render.lifecycle.states import Plan
+from render.lock.derived.moves import may_claim, missing_consent, unagreed_records
 from render.lock.graph import LockGraph
-from render.lock.model import Lock
-from render.moves import Consent, Move, format_moves
+from render.lock.model import Lock, LockedPackage, Replaced, pin_places
+from render.moves import Consent, Move, follow_moves, format_moves
 from render.packages import Kind
 from render.references import PartialSource, Source
 from render.resolve.model import Resolution
+from render.settings import SETTINGS_FILE, PinMode
 from render.texts import linked
 
 _NOWHERE: Mapping[Source, str] = MappingProxyType({})
@@ -87,6 +90,22 @@ def find_claims(
     return Claims(moves, tuple(notes))
 
 
+class MoveWithoutConsent(Unsatisfiable):
+    """A move that the lock records and still needs, and whose consent is gone."""
+
+    def __init__(self, package: LockedPackage, one: Replaced) -> None:
+        super().__init__(
+            f"{package.source} replaces {one.source} in the lock, and {missing_consent(one)}",
+            why="the move is still needed: the replaced package is installed, a package depends on it, or its pin is kept",
+            next=[
+                f"write it in {SETTINGS_FILE}:",
+                *format_moves([Move(one.source, (package.source,))]),
+                f"or undo it with the opposite move, from {package.source} to {one.source}",
+                "or restore the lock from Git, if the move is not meant",
+            ],
+        )
+
+
 def recorded_moves(lock: Lock) -> Iterator[Move]:
     """Yield the moves that a lock records."""
     graph = LockGraph(lock)
@@ -135,6 +154,36 @@ def check_moves_are_needed(plan: Plan) -> Iterator[RenderError]:
                 why=f"{move.place} says that it has moved",
                 next="remove the entry, or correct its source",
             )
+
+
+def check_moves_have_consent(plan: Plan) -> Iterator[RenderError]:
+    """A move that an earlier lock made and that is still needed has an entry in the settings, or a claim that counts."""
+    named = {one.named for needs in LockGraph(plan.after).needs.values() for one in needs}
+    pinned = {
+        (after.source, source)
+        for before, after in plan.active()
+        for pin in carry_pins(before, after)
+        for source in pin_places(after, pin)
+        if plan.context.settings.pin is PinMode.DIGEST
+    }
+    for package, one in _unagreed(plan):
+        needed = one.source in plan.after.deactivated or one.source in named
+        if needed or package.installed_as == one.source or (package.source, one.source) in pinned:
+            yield MoveWithoutConsent(package, one)
+
+
+def agreed_records(plan: Plan) -> dict[Source, tuple[Replaced, ...]]:
+    """Return what each active package has replaced, without the moves that have no consent any more."""
+    gone = {(package.source, one.source) for package, one in _unagreed(plan)}
+    return {
+        source: tuple(one for one in package.replaces if (source, one.source) not in gone)
+        for source, package in plan.after.packages.items()
+    }
+
+
+def _unagreed(plan: Plan) -> list[tuple[LockedPackage, Replaced]]:
+    moves = follow_moves(plan.answer.entries)
+    return list(unagreed_records(plan.after, plan.draft.roots.keys(), moves))
 
 
 def check_moves_keep_the_kind(plan: Plan) -> Iterator[RenderError]:
@@ -192,8 +241,7 @@ def _problem(
     own = resolution.packages[claimant].kind
     if kind not in (None, own):
         return f"one is a {own}, the other a {kind}"
-    # A root, or a package of the same organisation, may claim a source; any other could take over foreign packages.
-    if claimant not in asked and claimant.home != replaced.home:
+    if not may_claim(claimant, replaced, asked):
         return "you do not ask for it, and it comes from another organisation"
     return ""
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from render.commands import xplock
 from render.errors import RenderError, Unsatisfiable
 from render.lifecycle.states import Event, MovedPackage, Plan
+from render.live.contradictions import find_contradictions
 from render.lock.graph import Target
 from render.lock.model import Lock, Provided
 from render.moves import Move, format_moves
@@ -82,6 +84,13 @@ def check_objects_keep_their_name(plan: Plan) -> Iterator[RenderError]:
             )
 
 
+def check_cluster_keeps_its_objects(plan: Plan) -> Iterator[RenderError]:
+    """A source that the cluster has already keeps its object there: its name, its kind and its source."""
+    live, moves = plan.context.live, plan.answer.moves
+    if live.packages:
+        yield from find_contradictions(plan.after, plan.before, live, moves.keys())
+
+
 def check_names_differ(plan: Plan) -> Iterator[RenderError]:
     """Two packages of the answer never have one object."""
     resolution = plan.answer.resolution
@@ -117,7 +126,7 @@ def check_names_are_free(plan: Plan) -> Iterator[RenderError]:
                     wanted_by(resolution, source),
                     f"{other.display_source} {other.version} has it{where}",
                 ],
-                next=_ways_out(other, source),
+                next=_ways_out(other, source, plan.context.folder),
             )
 
 
@@ -136,13 +145,14 @@ def _others(plan: Plan) -> list[Target]:
     ]
 
 
-def _ways_out(other: Target, source: Source) -> list[str]:
+def _ways_out(other: Target, source: Source, folder: str) -> list[str]:
     own = "give the new one a name of its own in a manifest"
     if isinstance(other, Provided):
         return [f"if both are needed, {own}; if not, make {other.folder} provide the one that is"]
     if source == other.source:
         # An alias that was deactivated; the cluster knows its object by another source.
-        return [f"retire the old one first: xplock retire {other.cluster_source}", f"or {own}"]
+        old = xplock("retire", str(other.cluster_source), folder=folder, option="-C")
+        return [f"retire the old one first: {old}", f"or {own}"]
     if source in other.replaced_by:
         free = f"name the new one {object_name(source)}" if object_name(source) != other.object_name else own
         return [f"the old one keeps its object, deactivated; {free}"]

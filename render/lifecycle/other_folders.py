@@ -1,13 +1,14 @@
 """Packages of other folders of the cluster: what a folder must leave to them, and what it must not take from them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from render.errors import RenderError, Unsatisfiable
 from render.folders.neighbours import Neighbours
+from render.lifecycle.retire_checks import retire_command
 from render.lifecycle.states import Event, Plan
 from render.lock.freshness import unmet_dependencies
 from render.lock.graph import LockGraph, Target
-from render.lock.model import Lock, LockedPackage
+from render.lock.model import Lock, LockedPackage, State
 from render.moves import Move
 from render.packages import Kind
 from render.references import Source
@@ -57,11 +58,13 @@ def check_provided_packages_stay(plan: Plan) -> Iterator[RenderError]:
             next=f"ask for it in {folder}, and lock that again",
         )
     problems = [*unmet_dependencies(plan.after), *_without_successor(plan.after)]
+    leaving = [package for package in plan.after.installed() if package.state is not State.WANTED]
     if problems:
+        losing = _losing(leaving, problems)
         yield LosesProvided(
             "packages that are leaving would lose what they need",
             why=first_lines(problems, _SHOWN_PROBLEMS),
-            next=["retire them first: xplock retire", "or have what they need in a folder that is used"],
+            next=["have what they need in a folder that is used", *_retire_instead(losing, plan)],
         )
 
 
@@ -134,6 +137,22 @@ def _refuse_other_name(package: LockedPackage, neighbours: Neighbours) -> None:
 
 def _identity(package: Target) -> tuple[Kind, str, Source]:
     return package.kind, package.object_name, package.cluster_source
+
+
+def _losing(leaving: Iterable[LockedPackage], problems: Iterable[str]) -> list[LockedPackage]:
+    """Return the leaving packages that problems start with: each names its package first."""
+    named = {problem.partition(" ")[0] for problem in problems}
+    return [package for package in leaving if str(package.source) in named]
+
+
+def _retire_instead(packages: Sequence[LockedPackage], plan: Plan) -> list[str]:
+    # `retire` reads the lock before, where a package that is leaving only now is still wanted.
+    before = [
+        plan.before.packages.get(one.source) or plan.before.deactivated.get(one.source) for one in packages
+    ]
+    if not packages or any(one is None or one.state is State.WANTED for one in before):
+        return []
+    return [f"or retire them first: {retire_command(packages, [plan.context.folder])}"]
 
 
 def _without_successor(lock: Lock) -> Iterator[str]:

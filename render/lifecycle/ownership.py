@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from render.errors import RenderError, Unsatisfiable
 from render.folders.neighbours import NamedLocks
 from render.lean import replace
+from render.lifecycle.retire_checks import retire_first
 from render.lifecycle.states import Plan, find_orphans
 from render.lock.graph import Target
 from render.lock.model import Lock, LockedPackage
@@ -70,12 +71,12 @@ def check_handovers_have_consent(plan: Plan) -> Iterator[RenderError]:
             return
         found = objects.find(package)
         if not isinstance(found, RenderError):
-            yield from _compare(package, found, coming)
+            yield from _compare(package, found, coming, plan)
         elif not plan.context.accept_unknown_objects:
             yield UnknownObjects(
                 f"{package.source} leaves, and its installed objects are not known",
                 why=[f"{package.source}@{package.digest} cannot be fetched any more", found.what],
-                next="to lock without comparing them: xplock lock --accept-unknown-objects",
+                next=f"to lock without comparing them: {plan.context.call.again('--accept-unknown-objects')}",
             )
 
 
@@ -129,7 +130,7 @@ def _leaving(plan: Plan) -> list[LockedPackage]:
 
 
 def _compare(
-    package: LockedPackage, objects: set[Owned], coming: Sequence[Chosen]
+    package: LockedPackage, objects: set[Owned], coming: Sequence[Chosen], plan: Plan
 ) -> Iterator[HandoverWithoutConsent]:
     successors: dict[Source, list[str]] = {}
     for chosen in coming:
@@ -148,7 +149,8 @@ def _compare(
         next=[
             "if that is what you want, say so in xplock.yaml:",
             *format_moves([Move(package.source, tuple(successors))]),
-            f"if not, ask for {package.source} again, or retire it first: xplock retire {package.source}",
+            f"if not, ask for {package.source} again, or retire it first",
+            *retire_first([package.source], plan.answer.orphans or {package.source: package}, plan.context),
         ],
     )
 

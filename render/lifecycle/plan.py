@@ -10,7 +10,8 @@ from render.lifecycle.names import choose_name, locked_names
 from render.lifecycle.states import Context, Draft, Event, MovedPackage, Plan, StableResolution, Transition
 from render.lifecycle.strategies import choose_strategies, replaced_sources
 from render.lock.candidates import lock_dependencies
-from render.lock.detaching import EVERYTHING, find_reasons
+from render.lock.derived.detaching import EVERYTHING, completed_name, find_reasons
+from render.lock.derived.fields import manifest_fields
 from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage, Provided, State, named_source
 from render.moves import Strategy
@@ -84,7 +85,7 @@ def _known_reasons(answer: StableResolution, context: Context) -> dict[Source, l
     found = {source: [*everything, *orphan.detached] for source, orphan in answer.orphans.items()}
     for source, chosen in answer.resolution.packages.items():
         partial = [
-            f"it needs {edge.dependency.package}, which the cluster knows as {edge.source}"
+            completed_name(edge.dependency.package, str(edge.source))
             for edge in chosen.dependencies
             if edge.completed and edge.dependency
         ]
@@ -107,14 +108,12 @@ def _active(draft: Draft, moved: Sequence[MovedPackage]) -> Iterator[Transition]
             continue
         move, root = taken.get(source), draft.roots.get(source)
         before_it = move.old if move else _own_object(source, draft.before, moved)
-        # A root that is dropped but still required keeps the fields of its manifest: it is the same object.
-        manifest = root if root and root.is_manifest else before_it
         after = replace(
             package,
             object_name=choose_name(source, root, names),
             replaces=replaced_sources(source, moved, draft),
             installed_as=_installed_as(source, aliases),
-            fields=manifest.fields if manifest else {},
+            fields=manifest_fields(root),
         )
         yield Transition(before_it, _active_event(before_it, after, move), after, move.move if move else None)
 

@@ -1,9 +1,10 @@
 """What the search prefers and must respect: the versions of the last lock, upgrades, orphans, and other folders."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from render.constraints import parse_constraint
+from render.errors import InvalidInput
 from render.folders.neighbours import NamedLocks
 from render.lock.candidates import installed_candidate, locked_candidate
 from render.lock.lookup import find_source
@@ -11,7 +12,7 @@ from render.lock.model import Lock, LockedPackage, named_source
 from render.moves import Move
 from render.packages import Package
 from render.references import Digest, Reference, Source
-from render.registry.routes import Offline
+from render.registry.offline import CachedTags, Offline
 from render.requests import Request
 from render.resolve.model import Bound, Candidate, Catalog, Edge
 from render.versions import parse_candidate
@@ -25,8 +26,8 @@ class Upgrade:
     # SRC, or SRC=VERSION with the version or range that it has to move to.
     packages: Mapping[Source, Request | None] = field(default_factory=dict)
 
-    def frees(self, package: LockedPackage, families: set[str]) -> bool:
-        """Return whether the version of a package may change; the members of a family move together."""
+    def frees(self, package: LockedPackage, families: Collection[str | None]) -> bool:
+        """Return whether a package may have its newest version; the members of these families move together."""
         return self.everything or package.source in self.packages or package.family in families
 
 
@@ -35,22 +36,32 @@ def parse_upgrade(texts: Sequence[str], lock: Lock, *, everything: bool) -> Upgr
     packages: dict[Source, Request | None] = {}
     for text in texts:
         name, equals, version = text.partition("=")
-        packages[find_source(name, lock)] = _parse_version(version) if equals else None
+        packages[find_source(name, lock)] = _parse_version(version, text) if equals else None
     return Upgrade(everything, packages)
 
 
 def kept_candidates(lock: Lock, upgrade: Upgrade) -> tuple[dict[Source, Candidate], dict[Source, Candidate]]:
     """Return the locked candidates that stay while they fit, and those that an upgrade frees."""
-    asked = [lock.packages[source] for source in upgrade.packages if source in lock.packages]
-    families = {package.family for package in asked if package.family}
+    families = _upgraded_families(lock, upgrade)
+    newest = {family for family, leaders in families.items() if not leaders}
     kept: dict[Source, Candidate] = {}
     freed: dict[Source, Candidate] = {}
     # A deactivated package that is asked for again returns as it was.
     returning = {package.source: package for package in lock.deactivated.values()}
     for source, package in {**returning, **lock.packages}.items():
-        target = freed if upgrade.frees(package, families) else kept
+        target = freed if upgrade.frees(package, newest) else kept
         target[source] = locked_candidate(package)
     return kept, freed
+
+
+def family_followers(lock: Lock, upgrade: Upgrade) -> dict[Source, tuple[Source, ...]]:
+    """Return the members of families that follow others to a version, with those."""
+    families = _upgraded_families(lock, upgrade)
+    return {
+        source: leaders
+        for source, package in lock.packages.items()
+        if package.family and source not in upgrade.packages and (leaders := families.get(package.family))
+    }
 
 
 def pinned_digests(lock: Lock, kept: Mapping[Source, Candidate]) -> dict[Reference, Digest]:
@@ -65,8 +76,8 @@ def pinned_digests(lock: Lock, kept: Mapping[Source, Candidate]) -> dict[Referen
 
 def orphan_bounds(orphans: Mapping[Source, LockedPackage], moves: Mapping[Source, Move]) -> Iterator[Bound]:
     """Yield the constraints of orphans: they are active, and still depend on other packages."""
-    for source, orphan in sorted(orphans.items()):
-        yield from _bounds(orphan, moves, "an orphaned package", f"retire it first: xplock retire {source}")
+    for _, orphan in sorted(orphans.items()):
+        yield from _bounds(orphan, moves, "an orphaned package")
 
 
 def folder_bounds(using: NamedLocks, before: Lock, moves: Mapping[Source, Move]) -> Iterator[Bound]:
@@ -82,27 +93,53 @@ def folder_bounds(using: NamedLocks, before: Lock, moves: Mapping[Source, Move])
 
 @dataclass(frozen=True, slots=True)
 class LockedTags:
-    """A catalog for working offline: where tags cannot be listed, only the locked one is known."""
+    """A catalog for working offline: of a source without a layout, the tags in the lock and the cache are known."""
 
     catalog: Catalog
     lock: Lock
+    # The sources that may have more tags than are known here.
+    incomplete: set[Source] = field(default_factory=set, init=False)
 
     def tags(self, source: Source) -> Sequence[str]:
         """Return all known tags of a source."""
+        locked = self.lock.packages.get(source)
         try:
-            return self.catalog.tags(source)
+            found = self.catalog.tags(source)
         except Offline:
-            locked = self.lock.packages.get(source)
             if locked is None:
                 raise
-            return [locked.version_tag] if locked.version_tag else []
+            found = CachedTags()
+        if not isinstance(found, CachedTags):
+            return found
+        self.incomplete.add(source)
+        return sorted({*found, *([locked.version_tag] if locked and locked.version_tag else [])})
 
     def package(self, reference: Reference) -> Package:
         """Return the package that a reference names."""
         return self.catalog.package(reference)
 
 
-def _bounds(package: LockedPackage, moves: Mapping[Source, Move], place: str, advice: str) -> Iterator[Bound]:
+@dataclass(frozen=True, slots=True)
+class LockedVersions:
+    """A catalog for confirming a lock: of a locked source, only the locked tag is known."""
+
+    catalog: Catalog
+    lock: Lock
+
+    def tags(self, source: Source) -> Sequence[str]:
+        """Return the locked tag of a source; all tags, if it is not locked or has none."""
+        locked = self.lock.packages.get(source)
+        tag = locked.version_tag if locked else None
+        return [tag] if tag else self.catalog.tags(source)
+
+    def package(self, reference: Reference) -> Package:
+        """Return the package that a reference names."""
+        return self.catalog.package(reference)
+
+
+def _bounds(
+    package: LockedPackage, moves: Mapping[Source, Move], place: str, *advice: str
+) -> Iterator[Bound]:
     for dependency in package.dependencies:
         named = named_source(dependency, package.source)
         request = Request.of(parse_constraint(dependency.constraints))
@@ -112,6 +149,21 @@ def _bounds(package: LockedPackage, moves: Mapping[Source, Move], place: str, ad
             yield Bound(edge, locked_candidate(package), advice)
 
 
-def _parse_version(text: str) -> Request:
-    version = parse_candidate(text)
-    return Request(tag=text) if version else Request.of(parse_constraint(text))
+def _upgraded_families(lock: Lock, upgrade: Upgrade) -> dict[str, tuple[Source, ...]]:
+    """Return the families of upgraded packages, with the members that are upgraded to a version."""
+    families: dict[str, tuple[Source, ...]] = {}
+    for source, request in upgrade.packages.items():
+        family = lock.packages[source].family if source in lock.packages else None
+        if family:
+            families[family] = (*families.get(family, ()), *([source] if request else []))
+    return families
+
+
+def _parse_version(version: str, option: str) -> Request:
+    if parse_candidate(version):
+        return Request(tag=version)
+    try:
+        return Request.of(parse_constraint(version))
+    except InvalidInput as error:
+        error.what = f"-P {option}: {error.what}"
+        raise

@@ -1,12 +1,13 @@
 """The search, repeated until its answer agrees with its consequences: claims, moved Functions, orphans."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from render.errors import RenderError, Unsatisfiable
 from render.lifecycle.claims import Claims, find_claims, installed_kinds, recorded_moves
 from render.lifecycle.conditions import refuse_for_functions
 from render.lifecycle.preferences import folder_bounds, orphan_bounds
+from render.lifecycle.retire_checks import retire_first
 from render.lifecycle.states import Context, StableResolution, find_orphans
 from render.limits import Limits
 from render.lock.model import Lock, LockedPackage, State
@@ -14,7 +15,8 @@ from render.moves import Move, add_moves, follow_moves, format_moves
 from render.names import object_name
 from render.packages import Kind
 from render.references import Source
-from render.resolve.model import Catalog, Chosen, Resolution, Wanted
+from render.resolve.conflict import NoSolution
+from render.resolve.model import Bound, Catalog, Chosen, Resolution, Wanted
 from render.resolve.resolve import resolve
 
 # A claim can bring in packages with claims of their own; real ones agree in the second round.
@@ -93,11 +95,33 @@ def _search(
     catalog: Catalog,
     limits: Limits,
 ) -> Resolution:
-    held = orphan_bounds(orphans, moves) if context.guard else ()
     using = folder_bounds(context.neighbours.using, context.before, moves)
     targets = {source: move.targets for source, move in moves.items()}
-    bounds = (*wanted.bounds, *using, *held)
-    return resolve(replace(wanted, bounds=bounds, moves=targets, judge_owners=False), catalog, limits)
+    bounds = (*wanted.bounds, *using)
+    free = replace(wanted, bounds=bounds, moves=targets, judge_owners=False)
+    held = tuple(orphan_bounds(orphans, moves)) if context.guard else ()
+    try:
+        return resolve(replace(free, bounds=(*bounds, *held)), catalog, limits)
+    except NoSolution as error:
+        if not held:
+            raise
+        # Without the orphans there may be no solution either; then that is the error to report.
+        error.next = tuple(_retire_blockers(resolve(free, catalog, limits), held, orphans, context))
+        raise
+
+
+def _retire_blockers(
+    resolution: Resolution, held: Sequence[Bound], orphans: Mapping[Source, LockedPackage], context: Context
+) -> list[str]:
+    """Return how to retire the orphans that do not accept the versions of a resolution."""
+    packages = resolution.packages
+    blocking = {
+        bound.edge.dependant
+        for bound in held
+        if bound.edge.source in packages
+        and not packages[bound.edge.source].candidate.answers(bound.edge.request)
+    }
+    return retire_first([source for source in blocking if source], orphans, context)
 
 
 def _following(

@@ -44,14 +44,19 @@ class NotSynced(Differs):
     """Packages whose guard may still be on in a cluster."""
 
 
-def retire_packages(names: Sequence[str], folders: Sequence[LockedFolder]) -> list[Retirement]:
-    """Take every package that is named one step further, in each folder that has it; all of them, or none."""
+def retire_packages(
+    names: Sequence[str], folders: Sequence[LockedFolder], users: Sequence[LockedFolder] = ()
+) -> list[Retirement]:
+    """Take every package that is named one step further, in each folder that has it; all of them, or none.
+
+    Nothing is retired in `users`, folders that use these; their packages count.
+    """
     named = find_named(names, folders)
-    blockers = find_blockers(folders)
+    blockers = find_blockers([*folders, *users])
     check_named(named, blockers, folders)
     ready = _find_ready({one.place for one in named if one.drops}, blockers)
     made = [_retire(folder, [one for one in named if one.folder is folder], ready) for folder in folders]
-    free = _find_free(made, {one.place for one in named}, _needs(blockers))
+    free = _find_free(made, {one.place for one in named}, _needs(blockers), users)
     return [replace(one, free=tuple(free.get(one.folder.name, ()))) for one in made]
 
 
@@ -169,7 +174,10 @@ def _without(package: LockedPackage, gone: Collection[str]) -> LockedPackage:
 
 
 def _find_free(
-    made: Sequence[Retirement], named: Collection[Place], needs: Mapping[Place, Collection[Place]]
+    made: Sequence[Retirement],
+    named: Collection[Place],
+    needs: Mapping[Place, Collection[Place]],
+    users: Sequence[LockedFolder],
 ) -> dict[str, list[LockedPackage]]:
     """Return the leaving packages that only the named ones needed: all of them can be retired together."""
     reached = reach(named, needs).difference(named)
@@ -180,7 +188,7 @@ def _find_free(
         if package.state is not State.WANTED and not package.released
         if (place := Place(one.folder.name, package.cluster_source)) in reached
     }
-    after = find_blockers([replace(one.folder, lock=one.lock) for one in made])
+    after = find_blockers([*(replace(one.folder, lock=one.lock) for one in made), *users])
     held = {
         place
         for place in leaving

@@ -1,11 +1,12 @@
 """The packages that a call of `retire` names, the blockers of each, and the way out."""
 
-import shlex
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from render.commands import as_path, shell, xplock
 from render.errors import InvalidInput, Unsatisfiable
 from render.lifecycle.blockers import Blocker, Blockers, LockedFolder, Place, Reason
+from render.lifecycle.states import Context
 from render.lock.lookup import (
     NO_SUCH_NAME,
     WRITE_IN_FULL,
@@ -14,17 +15,16 @@ from render.lock.lookup import (
     find_known,
     index_installed,
 )
-from render.lock.model import LockedPackage, State
-from render.texts import first_lines
+from render.lock.model import LockedPackage, State, named_source
+from render.references import Source
+from render.texts import first_lines, first_names
 
 _SHOWN = 50
 _SHOWN_NAMES = 3
+_SYNCED = "  # when every cluster has synced the commit of that; then what it prints"
 # Errors cut long lines, and half a command cannot be pasted.
 _LONGEST_LINE = 400
 _SHOWN_DIGEST = len("sha256:") + 12
-_DROP_FIRST = (
-    "remove it, or what needs it, from what you ask for; run `xplock lock`, and retire what is leaving then"
-)
 _WAY_BACK = (
     "if it was dropped before every cluster had synced the first step, it still is in some: revert the commit that "
     "dropped it, sync, and retire it once more"
@@ -122,10 +122,38 @@ def retire_advice(
     return [f"{text}:", *[f"  {word} \\" for word in words[:-1]], f"  {words[-1]}"]
 
 
+def retire_first(
+    sources: Collection[Source], orphans: Mapping[Source, LockedPackage], context: Context
+) -> list[str]:
+    """Return how to retire orphans, with those that depend on them, and to lock after that.
+
+    `retire` reads the lock, where a package is leaving only after a lock without what stands against it.
+    """
+    together = _with_dependants(sources, orphans)
+    packages = [context.before.packages.get(one.source, one) for one in together]
+    steps = [
+        f"  {retire_command(packages, [context.folder])}",
+        f"  {retire_command(packages, [context.folder], synced=True)}{_SYNCED}",
+    ]
+    first, then = f"  {context.call.plain()}", f"  {context.call.again()}"
+    if all(package.state is not State.WANTED for package in packages):
+        return ["retire it, and lock again:", *steps, then]
+    if not context.new_roots:
+        return ["let it leave before the upgrade:", first, *steps, then]
+    places = first_names(context.new_roots, _SHOWN_NAMES)
+    return [
+        f"let it leave first: remove what is new ({places}), and run:",
+        first,
+        *steps,
+        "then ask for what is new again, and run:",
+        then,
+    ]
+
+
 def _words(packages: Iterable[LockedPackage], folders: Iterable[str], *, synced: bool) -> list[str]:
     named, names = list(packages), list(folders)
     sources = sorted({str(package.display_source) for package in named})
-    where = [f"-C {shlex.quote(name)}" for name in names] if names != ["."] else []
+    where = [shell("-C", as_path(name)) for name in names] if names != ["."] else []
     # The first step was refused without this flag, so the user has agreed; the second step is refused without it, too.
     agreed = any(package.unclaimed and (synced or package.released) for package in named)
     flags = {"--synced": synced, "--delete-objects": agreed}
@@ -173,9 +201,11 @@ def _refusals(one: Named, places: Collection[Place], blockers: Blockers) -> Iter
     package, found = one.package, blockers.get(one.place, ())
     if package.state is State.WANTED:
         if package.root is not None:
-            yield _Refusal(package, f"{describe(package)} is asked for{_where(one.folder.name)}", _DROP_FIRST)
+            why = f"{describe(package)} is asked for{_where(one.folder.name)}"
+            yield _Refusal(package, why, _drop_first(one.folder.name))
         for dependant in package.required_by:
-            yield _Refusal(package, f"{describe(package)} is required by {dependant}", _DROP_FIRST)
+            why = f"{describe(package)} is required by {dependant}"
+            yield _Refusal(package, why, _drop_first(one.folder.name))
         return
     for blocker in found:
         # A package without a guard needs no guard on its dependencies, as long as they are rendered.
@@ -205,14 +235,22 @@ def _refusal(one: Named, blocker: Blocker) -> _Refusal:
     return _Refusal(one.package, why, _way_out(blocker))
 
 
+def _drop_first(folder: str) -> str:
+    return (
+        "remove it, or what needs it, from what you ask for; then retire what is leaving after: "
+        f"{xplock('lock', folder=folder)}"
+    )
+
+
 def _way_out(blocker: Blocker) -> str:
     package = blocker.package
     if package.state is not State.WANTED:
         return ""
     if blocker.is_stale:
         return (
-            f"another version of {package.source} clears its stale entry: xplock lock -P {package.source}; "
-            "retire after every cluster has synced that"
+            "retire after every cluster has synced another version of "
+            f"{package.source}, which clears its stale entry: "
+            f"{xplock('lock', '-P', str(package.source), folder=blocker.place.folder)}"
         )
     return (
         f"remove {package.source} from what you ask for{_where(blocker.place.folder)}; lock that, let it sync, "
@@ -230,6 +268,22 @@ def _together(named: Sequence[Named], blockers: Blockers) -> list[LockedPackage]
                 found[blocker.place] = blocker.package
                 waiting.append(blocker.place)
     return list(found.values())
+
+
+def _with_dependants(
+    sources: Collection[Source], orphans: Mapping[Source, LockedPackage]
+) -> list[LockedPackage]:
+    """Return orphans and all other orphans that depend on them, directly or not."""
+    found = {source: orphans[source] for source in sources if source in orphans}
+    waiting = list(found)
+    while waiting:
+        needed = waiting.pop()
+        for source, orphan in orphans.items():
+            needs = {named_source(dependency, source) for dependency in orphan.dependencies}
+            if source not in found and needed in needs:
+                found[source] = orphan
+                waiting.append(source)
+    return [found[source] for source in sorted(found)]
 
 
 def _where(folder: str) -> str:

@@ -12,6 +12,7 @@ from render.lifecycle.carry_over import check_bytes_and_attachment_change_apart
 from render.lifecycle.claims import (
     check_moved_functions_are_asked_for,
     check_moves_are_needed,
+    check_moves_have_consent,
     check_moves_keep_the_kind,
 )
 from render.lifecycle.conditions import (
@@ -21,6 +22,7 @@ from render.lifecycle.conditions import (
     check_strategies_are_possible,
 )
 from render.lifecycle.names import (
+    check_cluster_keeps_its_objects,
     check_names_are_free,
     check_names_differ,
     check_objects_keep_their_kind,
@@ -38,6 +40,7 @@ Rule: TypeAlias = Callable[[Plan], Iterator[RenderError]]
 
 RULES: tuple[Rule, ...] = (
     check_objects_have_one_owner,
+    check_cluster_keeps_its_objects,
     check_moves_are_needed,
     check_moves_keep_the_kind,
     check_moved_functions_are_asked_for,
@@ -49,6 +52,7 @@ RULES: tuple[Rule, ...] = (
     check_objects_keep_their_name,
     check_names_differ,
     check_names_are_free,
+    check_moves_have_consent,
     check_families_stay_together,
     check_bytes_and_attachment_change_apart,
     check_crossplane_is_known,

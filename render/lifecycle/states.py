@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from render.commands import LockCall
 from render.folders.neighbours import NO_NEIGHBOURS, Neighbours
 from render.lean import replace
 from render.live.installed import NOTHING_INSTALLED
@@ -18,6 +19,13 @@ from render.settings import Settings
 
 if TYPE_CHECKING:
     from render.lifecycle.ownership import InstalledObjects
+
+
+# What to do about a folder whose last package is gone.
+NOTHING_LEFT = (
+    "no package is left; a folder without other objects is not rendered any more, since an empty set never is: delete "
+    "its Application, which deletes what the cluster still has of it, and remove the folder"
+)
 
 
 class Event(StrEnum):
@@ -62,6 +70,11 @@ class Context:
     objects: "InstalledObjects | None" = None
     # Whether a package may leave although its installed objects cannot be fetched any more.
     accept_unknown_objects: bool = False
+    # The folder, as the user writes it, and the command; advice repeats both.
+    folder: str = "."
+    call: LockCall = field(default_factory=LockCall)
+    # The places of the roots that the lock before does not answer.
+    new_roots: tuple[str, ...] = ()
 
     @property
     def guard(self) -> bool:

@@ -6,7 +6,7 @@ from typing import TypeAlias
 from render.lean import replace
 from render.lifecycle.conditions import alias_problems, depends_on, repoint_problems, share_name
 from render.lifecycle.states import Draft, MovedPackage
-from render.lock.detaching import find_reasons
+from render.lock.derived.detaching import find_reasons
 from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage, Replaced, State
 from render.moves import Move, Strategy

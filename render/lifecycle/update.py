@@ -7,10 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from render.errors import InvalidInput
+from render.commands import LockCall, shell, xplock
+from render.errors import Differs, InvalidInput
 from render.folders.neighbours import NO_NEIGHBOURS, Neighbours
 from render.folders.provided import compare_provided
 from render.inputs.projects import Inputs
+from render.inputs.record import ROOT
+from render.lifecycle.carry_over import note_lost_fields
 from render.lifecycle.other_folders import note_takeovers, refuse_provided
 from render.lifecycle.ownership import (
     InstalledObjects,
@@ -19,20 +22,28 @@ from render.lifecycle.ownership import (
     note_unknown_objects,
 )
 from render.lifecycle.plan import make_plan
-from render.lifecycle.preferences import kept_candidates, parse_upgrade, pinned_digests
+from render.lifecycle.preferences import (
+    family_followers,
+    kept_candidates,
+    parse_upgrade,
+    pinned_digests,
+)
 from render.lifecycle.resolve_with_moves import resolve_with_moves
 from render.lifecycle.rules import check_plan
-from render.lifecycle.states import Context, Plan
+from render.lifecycle.states import NOTHING_LEFT, Context, Plan
 from render.lifecycle.write import make_lock
 from render.limits import Limits
-from render.live.installed import NOTHING_INSTALLED, advise_live, live_bounds
+from render.live.contradictions import note_differences
+from render.live.installed import NOTHING_INSTALLED, advise_live, live_bounds, live_candidates
 from render.live.lock import LiveLock
+from render.lock.candidates import locked_candidate
 from render.lock.file import read_lock_bytes
-from render.lock.freshness import check_closure, compare_inputs
+from render.lock.freshness import compare_inputs, find_staleness
 from render.lock.merge import merge_sides
-from render.lock.model import Lock
+from render.lock.model import Lock, State
 from render.lock.parse import ConflictedLock, DoubledLock, parse_lock
 from render.lock.stale_entries import stale_bounds, warn_of_stale_names
+from render.requests import Root
 from render.resolve.model import Catalog, Wanted
 from render.resolve.warnings import notes
 from render.system.files import LOCK_FILE
@@ -50,6 +61,8 @@ class LockOptions:
     accept_unknown_objects: bool = False
     # The cluster's Lock, where packages were installed before they were locked.
     live: LiveLock | None = None
+    # The command, which advice repeats with other options; without one, `lock` of the folder.
+    call: LockCall | None = None
 
     @property
     def asks_for_more(self) -> bool:
@@ -84,12 +97,43 @@ def update_lock(
     neighbours: Neighbours = NO_NEIGHBOURS,
 ) -> LockUpdate:
     """Lock every package that a folder needs; versions of the lock before stay while they fit."""
+    _refuse_unknown_roots(inputs, before)
     context = _make_context(inputs, before, catalog, options, neighbours)
     refuse_provided(inputs.roots, inputs.settings.moves, before, context.neighbours)
     answer = resolve_with_moves(_make_wanted(inputs, context, options), context, catalog, limits)
     plan = check_plan(make_plan(answer, context))
     lock = count_unclaimed(make_lock(plan), plan)
-    return LockUpdate(lock, tuple(_notes(plan, lock)))
+    return LockUpdate(lock, (*_note_edits(before, inputs), *_notes(plan, lock)))
+
+
+class UnknownRoot(Differs):
+    """A lock with a root that none of its own inputs asked for: it was edited, or merged into something else."""
+
+
+def _refuse_unknown_roots(inputs: Inputs, before: Lock) -> None:
+    """Raise for a package that would become an orphan, although it was never asked for: it may be anything."""
+    asked = {root.source for root in inputs.roots}
+    recorded = {name for name in before.inputs if name.startswith(ROOT)}
+    for source, package in before.packages.items():
+        if not recorded or package.root is None or package.state is not State.WANTED:
+            continue
+        if source not in asked and f"{ROOT}{source}" not in recorded:
+            raise UnknownRoot(
+                f"{inputs.folder / LOCK_FILE} has {source} as asked for, and its own record of inputs does not",
+                why="the lock was edited, or merged into something else",
+                next=[
+                    "restore the lock from Git, and lock again",
+                    f"or ask for {source} in a manifest, if the cluster has it",
+                ],
+            )
+
+
+def _note_edits(before: Lock, inputs: Inputs) -> Iterator[str]:
+    """Yield a note for a lock that is wrong although no input has changed since."""
+    wrong = [] if compare_inputs(before, inputs.record) else find_staleness(before, inputs)
+    if wrong:
+        more = f", and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
+        yield f"no input has changed, and the lock did not answer them; was it edited? {wrong[0]}{more}"
 
 
 def _make_context(
@@ -104,7 +148,15 @@ def _make_context(
         live=options.live or NOTHING_INSTALLED,
         objects=InstalledObjects(catalog),
         accept_unknown_objects=options.accept_unknown_objects,
+        folder=str(inputs.folder),
+        call=options.call or LockCall((str(inputs.folder),), tuple(options.upgrade)),
+        new_roots=tuple(root.place for root in inputs.roots if not _is_answered(root, before)),
     )
+
+
+def _is_answered(root: Root, lock: Lock) -> bool:
+    known = lock.packages.get(root.source)
+    return known is not None and known.root is not None and locked_candidate(known).answers(root.request)
 
 
 def _make_wanted(inputs: Inputs, context: Context, options: LockOptions) -> Wanted:
@@ -112,13 +164,15 @@ def _make_wanted(inputs: Inputs, context: Context, options: LockOptions) -> Want
     upgrade = parse_upgrade(options.upgrade, before, everything=options.upgrade_everything)
     kept, freed = kept_candidates(before, upgrade)
     stale = stale_bounds(before, neighbours.using_packages)
+    there = {} if options.upgrade_everything else live_candidates(context.live, before)
     installed = live_bounds(context.live, inputs.roots, before, settings.crossplane_version)
     return Wanted(
         roots=inputs.roots,
-        preferred=kept,
+        preferred={**there, **kept},
         pinned=pinned_digests(before, kept),
         upgraded=freed,
         asked={source: request for source, request in upgrade.packages.items() if request},
+        followers=family_followers(before, upgrade),
         bounds=(*stale, *installed),
         provided=neighbours.candidates,
         providers=neighbours.folders,
@@ -126,6 +180,7 @@ def _make_wanted(inputs: Inputs, context: Context, options: LockOptions) -> Want
         follow_families=settings.families == "follow",
         complete_partial=settings.partial_dependencies == "complete",
         allow_lower=options.allow_lower,
+        call=context.call,
     )
 
 
@@ -134,16 +189,20 @@ def _notes(plan: Plan, lock: Lock) -> Iterator[str]:
     yield from notes(plan.answer.resolution)
     yield from plan.answer.notes
     yield from warn_of_stale_names(before, crossplane)
+    yield from note_lost_fields(plan)
     yield from note_unknown_objects(plan)
     yield from note_unclaimed(lock)
     yield from note_takeovers(plan)
+    yield from note_differences(lock, before, plan.context.live)
     if plan.context.live is NOTHING_INSTALLED:
         yield from advise_live(before, lock, crossplane)
+    if before.installed() and not lock.installed():
+        yield NOTHING_LEFT
 
 
 def is_current(lock: Lock, inputs: Inputs, neighbours: Neighbours = NO_NEIGHBOURS) -> bool:
     """Return whether a lock still answers the inputs of a folder, so that there is nothing to resolve."""
-    if compare_inputs(lock, inputs.record) or check_closure(lock):
+    if find_staleness(lock, inputs):
         return False
     return not compare_provided(lock, neighbours.after_moves(inputs.settings.moves, lock))
 
@@ -183,5 +242,8 @@ def _check_never_locked(folder: Path, limits: Limits, *, in_memory: bool) -> Non
         raise LostLock(
             f"{folder / LOCK_FILE} is gone, and the last commit has one",
             why="the names of installed objects are kept there; without them a new lock could rename them",
-            next=f"bring it back: git checkout HEAD -- {folder / LOCK_FILE}; to start over: xplock lock --new",
+            next=[
+                f"bring it back: {shell('git', 'checkout', 'HEAD', '--', folder / LOCK_FILE)}",
+                f"to start over: {xplock('lock', '--new', folder=folder)}",
+            ],
         )

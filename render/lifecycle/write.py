@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 from render.lean import replace
 from render.lifecycle.carry_over import carry_pins, lost_fields
+from render.lifecycle.claims import agreed_records
 from render.lifecycle.states import Plan
 from render.live.installed import live_entry
+from render.lock.derived.pins import drop_foreign_pins
 from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage, spec_of
 from render.lock.stale_entries import stale_entry
@@ -15,12 +17,14 @@ from render.settings import PinMode
 
 def make_lock(plan: Plan) -> Lock:
     """Return the lock that a plan makes."""
-    dependants = LockGraph(plan.after).dependants
+    dependants, replaced = LockGraph(plan.after).dependants, agreed_records(plan)
     packages = {}
     for before, after in plan.active():
         required_by = tuple(sorted(map(str, dependants[after.source])))
-        packages[after.source] = _carry_over(replace(after, required_by=required_by), before, plan)
-    return replace(plan.after, packages=packages, inputs=dict(sorted(plan.context.record.items())))
+        package = replace(after, required_by=required_by, replaces=replaced[after.source])
+        packages[after.source] = _carry_over(package, before, plan)
+    lock = replace(plan.after, packages=packages, inputs=dict(sorted(plan.context.record.items())))
+    return drop_foreign_pins(lock)
 
 
 def _carry_over(package: LockedPackage, before: LockedPackage | None, plan: Plan) -> LockedPackage:

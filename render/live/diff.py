@@ -2,14 +2,8 @@
 
 from render.crossplane import has_predictable_revisions, keeps_stale_entries
 from render.live.lock import LiveLock
-from render.lock.diff import (
-    Aspects,
-    ChangedPackage,
-    DiffedPackage,
-    LockDiff,
-    find_differences,
-    format_dependencies,
-)
+from render.lock.aspects import Aspects, find_differences
+from render.lock.diff import ChangedPackage, DiffedPackage, LockDiff, format_dependencies
 from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage
 from render.names import revision_name

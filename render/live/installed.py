@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from render.crossplane import keeps_stale_entries
 from render.live.lock import LiveLock, LivePackage
+from render.live.names import parse_live_source, read_installed, without_tag
 from render.lock.model import Lock, LockedPackage
 from render.names import object_name
-from render.references import Source, is_digest, parse_digest, parse_source
+from render.references import PartialSource, Source, is_digest, parse_digest
 from render.requests import Request, Root
 from render.resolve.model import Bound, Candidate, Edge
 from render.versions import Version, parse_candidate
@@ -39,13 +40,25 @@ def live_bounds(
         return
     named = _given_names(roots, before)
     holders = {name: entry for entry in reversed(live.packages) for name in _entry_names(entry)}
-    for entry in live.packages:
-        source, holder = parse_source(entry.source), holders.get(entry.source)
+    for one in read_installed(live):
+        source, entry, holder = one.source, one.entry, holders.get(one.entry.source)
         locked = before.packages.get(source)
         if holder and source in named and (locked is None or locked.version == entry.version):
             advice = f"ask for {source} {entry.version}, which the cluster has, and change it in a later lock"
-            edge = Edge(source, _request(entry.version), parse_source(holder.source), _PLACE)
-            yield Bound(edge, Candidate(holder.version, parse_candidate(holder.version)), advice)
+            edge = Edge(source, _request(entry.version), _holder_source(holder, source), _PLACE)
+            yield Bound(edge, Candidate(holder.version, parse_candidate(holder.version)), (advice,))
+
+
+def live_candidates(live: LiveLock, before: Lock) -> dict[Source, Candidate]:
+    """Return the versions of packages that a cluster has and the lock does not know yet: they stay while they fit."""
+    found = {
+        one.source: (one.entry.version, parse_candidate(one.entry.version)) for one in read_installed(live)
+    }
+    return {
+        source: Candidate(tag, version)
+        for source, (tag, version) in found.items()
+        if version is not None and source not in before.packages and source not in before.deactivated
+    }
 
 
 def advise_live(before: Lock, after: Lock, crossplane: Version | None) -> list[str]:
@@ -69,6 +82,12 @@ def _given_names(roots: Iterable[Root], before: Lock) -> Mapping[Source, str]:
 
 def _entry_names(entry: LivePackage) -> set[str]:
     return {text.partition(" ")[0] for text in entry.dependencies}
+
+
+def _holder_source(holder: LivePackage, named: Source) -> Source:
+    """Return the source of an entry that names a package; it may lack its registry, or have a tag."""
+    source = parse_live_source(without_tag(holder.source))
+    return source.complete(named) if isinstance(source, PartialSource) else source or named
 
 
 def _request(version: str) -> Request:

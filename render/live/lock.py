@@ -29,6 +29,8 @@ class LivePackage:
     version: str
     # Package and constraints of each, sorted.
     dependencies: tuple[str, ...] = ()
+    # Provider, Configuration or Function.
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,5 +72,10 @@ def _read_package(entry: Fields) -> LivePackage:
         if not entry.text(key):
             entry.complain("it is missing", key)
     return LivePackage(
-        entry.text("name"), entry.text("source"), entry.text("version"), tuple(sorted(dependencies))
+        entry.text("name"),
+        entry.text("source"),
+        entry.text("version"),
+        tuple(sorted(dependencies)),
+        # Older releases have the kind as type.
+        entry.text("kind") or entry.text("type"),
     )

@@ -310,7 +310,7 @@ def test_a_package_that_is_attached_again_says_so() -> None:
     assert spec_of(made_lock(catalog, root("app"), own, before=detached), "app") == {}
 
 
-def test_a_root_that_is_dropped_and_still_needed_keeps_its_name_and_its_fields() -> None:
+def test_a_root_that_is_dropped_and_still_needed_keeps_its_name_and_loses_its_fields() -> None:
     catalog = FakeCatalog(APP)
     fields = {"spec": {"packagePullPolicy": "Always"}, "metadata": {"labels": {"team": "shop"}}}
     own = replace(manifest("base"), fields=fields)
@@ -319,4 +319,5 @@ def test_a_root_that_is_dropped_and_still_needed_keeps_its_name_and_its_fields()
     second = made_lock(catalog, root("app"), before=first)
 
     base = second.packages[named("base")]
-    assert (base.root, base.object_name, base.fields, base.overrides) == (None, "acme-base", fields, {})
+    default = {"spec": {"packagePullPolicy": "IfNotPresent"}}
+    assert (base.root, base.object_name, base.fields, base.overrides) == (None, "acme-base", {}, default)

@@ -9,6 +9,7 @@ from rig.builders.lock_story import Story, states, wish
 from render.lean import replace
 from render.lifecycle.update import LockOptions
 from render.live.lock import LiveLock, LivePackage
+from render.names import object_name
 from render.requests import Root
 from render.resolve.conflict import NoSolution
 from render.versions import parse_version
@@ -20,12 +21,16 @@ PACKAGES: Packages = {
     "app v1.1.0": {"base": "*"},
     "top v1.0.0": {"app": "*"},
 }
+# The names that users have given to objects.
+MINE = {"base": "my-base"}
 ADVICE = "kubectl get lock lock -o yaml | xplock lock --live -"
 
 
-def entry(text: str, *needs: str) -> LivePackage:
+def entry(text: str, *needs: str, called: str = "") -> LivePackage:
     name, version = text.split()
-    return LivePackage(f"{name}-0", str(named(name)), version, tuple(f"{named(need)} *" for need in needs))
+    source = named(name)
+    revision = f"{called or MINE.get(name) or object_name(source)}-0123456789ab"
+    return LivePackage(revision, str(source), version, tuple(f"{named(need)} *" for need in needs))
 
 
 def live(*entries: LivePackage) -> LockOptions:
@@ -33,6 +38,7 @@ def live(*entries: LivePackage) -> LockOptions:
 
 
 HAND_MADE = live(entry("base v1.0.0"), entry("app v1.0.0", "base"), entry("top v1.0.0", "app"))
+DERIVED = live(entry("base v1.0.0", called="acme-base"), entry("app v1.0.0", "base"))
 
 
 def called(text: str, name: str = "my-base") -> Root:
@@ -75,7 +81,7 @@ def test_it_can_be_told_later_and_adds_to_what_is_known() -> None:
 def test_who_is_attached_has_no_entry_to_remember() -> None:
     told = story()
 
-    told.lock("base v1.0.0", "app v1.0.0", options=HAND_MADE)
+    told.lock("base v1.0.0", "app v1.0.0", options=DERIVED)
 
     assert stale(told) == {"app": (), "base": ()}
 
@@ -96,10 +102,18 @@ def test_from_v2_4_on_nothing_is_remembered_and_nothing_binds() -> None:
     assert stale(told)["app"] == ()
 
 
-def test_what_is_taken_over_keeps_the_version_that_the_cluster_has_while_entries_name_it() -> None:
+def test_what_is_taken_over_keeps_the_versions_that_the_cluster_has() -> None:
     told = story()
 
     told.lock(called("base"), "app", options=HAND_MADE)
+
+    assert states(told.current) == {"base": "v1.0.0", "app": "v1.0.0"}
+
+
+def test_a_package_that_an_entry_names_is_not_upgraded_with_everything_else() -> None:
+    told = story()
+
+    told.lock(called("base"), "app", options=changed(HAND_MADE, upgrade_everything=True))
 
     assert states(told.current) == {"base": "v1.0.0", "app": "v1.1.0"}
 
@@ -118,7 +132,7 @@ def test_another_version_that_is_asked_for_at_once_is_refused_with_the_way_to_it
 def test_under_the_name_that_crossplane_derives_it_is_free_to_change() -> None:
     told = story()
 
-    told.lock("base", "app", options=HAND_MADE)
+    told.lock("base", "app", options=changed(DERIVED, upgrade_everything=True))
 
     assert states(told.current) == {"base": "v1.1.0", "app": "v1.1.0"}
 
@@ -126,7 +140,8 @@ def test_under_the_name_that_crossplane_derives_it_is_free_to_change() -> None:
 def test_a_package_that_no_entry_names_is_free_to_change() -> None:
     told = story()
 
-    told.lock(called("base"), options=live(entry("base v1.0.0"), entry("app v1.0.0")))
+    there = live(entry("base v1.0.0"), entry("app v1.0.0"))
+    told.lock(called("base"), options=changed(there, upgrade_everything=True))
 
     assert states(told.current) == {"base": "v1.1.0"}
 

@@ -156,11 +156,11 @@ def test_what_was_behind_an_alias_that_is_switched_off_waits_until_its_object_is
     story.lock("other", moves=(move("tool", "other"), move(away, "other")))
 
     with pytest.raises(NameTaken) as caught:
-        story.lock(away, moves=(move("other", away),))
+        story.lock(away, moves=(move("tool", "other"), move("other", away)))
 
     assert caught.value.why[1] == f"{named('tool')} v1.0.0 has it already"
     assert caught.value.next == (
-        f"retire the old one first: xplock retire {named('tool')}",
+        f"retire the old one first: xplock retire {named('tool')} -C project",
         "or give the new one a name of its own in a manifest",
     )
 

@@ -24,7 +24,7 @@ from render.lock.model import Lock, Replaced
 from render.moves import Consent, Strategy
 from render.packages import Package
 from render.references import Reference, Source
-from render.registry.routes import Offline
+from render.registry.offline import Offline
 from render.requests import Request, Root
 from render.resolve.conflict import NoSolution
 from render.settings import Settings

@@ -170,7 +170,7 @@ def test_what_is_still_wanted_is_refused(name: str, why: str) -> None:
 
     assert caught.value.exit_code == 4
     assert caught.value.why == (why,)
-    assert "run `xplock lock`" in caught.value.next[0]
+    assert caught.value.next[0].endswith(": xplock lock")
 
 
 def test_what_is_wanted_stays_refused_together_with_all_that_needs_it() -> None:

@@ -56,11 +56,13 @@ EXPECTED = LiveLock(
             "xpkg.example.org/acme/app",
             "v1.0.0",
             ("xpkg.example.org/acme/auto ", "xpkg.example.org/acme/net >=v1.0.0"),
+            "Configuration",
         ),
         LivePackage(
             "acme-net-1a2a00000000",
             "xpkg.example.org/acme/net:v1.2.0",
             "sha256:ecc25c121431dfc7058754427f97c034ecde26d4aafa0da16d258090e0443904",
+            kind="Provider",
         ),
     )
 )

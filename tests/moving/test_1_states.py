@@ -306,7 +306,7 @@ def test_what_an_orphan_accepts_binds_the_versions_of_others() -> None:
     assert wanted == "v1.0.0"
     assert caught.value.exit_code == 4
     assert f"{named('app')} v1.0.0 accepts {named('base')} ^1 (an orphaned package)" in caught.value.why
-    assert f"retire it first: xplock retire {named('app')}" in caught.value.next
+    assert f"  xplock retire {named('app')} -C project" in caught.value.next
 
 
 def test_an_orphan_that_depends_on_the_old_source_makes_a_move_an_alias() -> None:

@@ -37,8 +37,8 @@ REASON = f'  - "it needs {HOME}/base, whose object is named my-base"\n'
 EVERYTHING = LockOptions(upgrade_everything=True)
 MADE_BY_HAND = LiveLock(
     (
-        LivePackage("my-old-0", str(named("old")), "v1.0.0"),
-        LivePackage("user-0", str(named("user")), "v1.0.0", (f"{named('old')} *",)),
+        LivePackage("my-old-0123456789ab", str(named("old")), "v1.0.0"),
+        LivePackage("acme-user-0123456789ab", str(named("user")), "v1.0.0", (f"{named('old')} *",)),
     )
 )
 BOTH = pytest.mark.parametrize("crossplane", ["v2.3.4", "v2.4.0"])

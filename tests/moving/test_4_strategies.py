@@ -11,7 +11,7 @@ from rig.commands.refusals import refusal
 
 from render.cli.run import run
 from render.lean import replace
-from render.lifecycle.claims import ImpossibleMove
+from render.lifecycle.claims import ImpossibleMove, MoveWithoutConsent
 from render.lifecycle.names import NameTaken
 from render.lock.model import Lock
 from render.moves import Move, Strategy
@@ -411,7 +411,7 @@ def test_each_of_both_edits_helps(edit: str) -> None:
     assert objects_of(told.current)["old"] == "acme-old"
 
 
-@pytest.mark.parametrize(
+MOVED = pytest.mark.parametrize(
     ("first", "new", "strategy"),
     [
         (["old v1.0.0", "user v1.0.0"], "new", Strategy.ALIAS),
@@ -419,7 +419,10 @@ def test_each_of_both_edits_helps(edit: str) -> None:
         (["old v1.0.0"], "new", Strategy.DEACTIVATE),
     ],
 )
-def test_the_recorded_strategy_stays_whoever_depends_on_what_and_without_the_entry_too(
+
+
+@MOVED
+def test_the_recorded_strategy_stays_whichever_packages_depend_on_it(
     first: list[str], new: str, strategy: Strategy
 ) -> None:
     told = story(*first)
@@ -428,10 +431,49 @@ def test_the_recorded_strategy_stays_whoever_depends_on_what_and_without_the_ent
 
     told.lock(new, "user v2.0.0") if new == "new" else told.lock(new)
     found.append(strategies(told.current)["old"])
-    told.lock(new, moves=())
-    found.append(strategies(told.current)["old"])
 
-    assert found == [strategy] * 3
+    assert found == [strategy] * 2
+
+
+@MOVED
+def test_an_entry_stays_while_its_move_is_needed(first: list[str], new: str, strategy: Strategy) -> None:
+    told = story(*first)
+    told.lock(*first[1:], new, moves=(move("old", new),))
+
+    with pytest.raises(MoveWithoutConsent) as caught:
+        told.lock(*first[1:], new, moves=())
+
+    assert strategies(told.current)["old"] == strategy
+    assert caught.value.exit_code == 4
+    assert caught.value.next[1:4] == ("  moves:", f"    - from: {named('old')}", f"      to: {named(new)}")
+
+
+def test_an_entry_can_be_removed_once_nothing_needs_its_move() -> None:
+    away = f"{AWAY}/old"
+    told = story("old v1.0.0")
+    told.lock(away, moves=(move("old", away),), pin=PinMode.TAG)
+
+    told.lock(away, moves=())
+
+    assert told.current.packages[named(away)].replaces == ()
+
+
+def test_an_entry_stays_while_a_package_depends_on_the_replaced_source() -> None:
+    away = f"{AWAY}/old"
+    told = story("old v1.0.0", "user v1.0.0")
+    told.lock(away, "user v1.0.0", moves=(move("old", away, strategy="repoint"),))
+
+    with pytest.raises(MoveWithoutConsent, match=f"{away} replaces {named('old')} in the lock"):
+        told.lock(away, "user v1.0.0", moves=())
+
+
+def test_an_entry_can_be_removed_with_the_packages_that_it_moved() -> None:
+    told = story("old v1.0.0", "user v1.0.0", "other")
+    told.lock("new", "user v1.0.0", "other", moves=(move("old", "new"),))
+
+    told.lock("other", moves=())
+
+    assert states(told.current)["new"] == "v1.5.0 orphaned"
 
 
 def test_the_user_changes_a_recorded_strategy() -> None:

@@ -255,7 +255,10 @@ def test_checking_reports_a_retire_or_a_move_that_the_lock_of_another_folder_for
     if what == "retire":
         world.project("platform", "lone", more=KNOWN)
         assert run(["-q", "lock", "platform"]) == 0
+        # In another clone, where the folder that uses this one is not in reach.
+        Path("app").rename(".app")
         assert run(["-q", "retire", "base", "-C", "platform"]) == 0
+        Path(".app").rename("app")
     else:
         world.project("platform", "new", more=KNOWN + moves("base", "new"))
         assert run(["-q", "lock", "platform"]) == 0

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import pytest
 from rig.builders.catalogs import FakeCatalog, Packages
 from rig.builders.lock_story import Story, move, wish
+from rig.builders.projects import HOME
 from rig.builders.render_inputs import rewrite_image
 from rig.cluster.cluster import Cluster, NeverSettles
 
@@ -25,6 +26,7 @@ from render.lifecycle.conditions import check_strategies_are_possible
 from render.lifecycle.names import (
     NameChanged,
     NameTaken,
+    check_cluster_keeps_its_objects,
     check_names_are_free,
     check_names_differ,
     check_objects_keep_their_name,
@@ -36,8 +38,11 @@ from render.lifecycle.ownership import (
 )
 from render.lifecycle.retire import is_reinstalled, retire_packages
 from render.lifecycle.retire_checks import StillNeeded
+from render.lifecycle.update import LockOptions
 from render.limits import Limits
-from render.lock.detaching import find_reasons
+from render.live.contradictions import InstalledOtherwise
+from render.live.lock import LiveLock, LivePackage
+from render.lock.derived.detaching import find_reasons
 from render.lock.format import format_lock
 from render.lock.freshness import check_closure
 from render.lock.parse import parse_lock
@@ -88,7 +93,7 @@ def leave_out(monkeypatch: pytest.MonkeyPatch, rule: object, table: str = "rules
 
 def damage(script: Script, crossplane: str = "v2.3.4", *, reread: bool = True, **options: bool) -> set[str]:
     """Return what is wrong after any sync, in whatever order the controllers run."""
-    story = Story(CATALOG, reread=reread)
+    story = Story(CATALOG, reread=reread, answers=False)
     story.settings = replace(story.settings, crossplane_version=parse_version(crossplane))
     commits = list(script(story))
     clusters = [Cluster(CATALOG, crossplane=crossplane, seed=seed, **options) for seed in SEEDS]
@@ -195,6 +200,43 @@ def test_a_root_cannot_give_another_name_to_an_installed_package(
     leave_out(monkeypatch, check_objects_keep_their_name)
 
     assert {"poisoned", "left behind"} <= damage(renamed, crossplane)
+
+
+BY_HAND = LiveLock(
+    (
+        LivePackage("my-old-0123456789ab", f"{HOME}/old", "v1.0.0", kind="Provider"),
+        LivePackage("acme-user-0123456789ab", f"{HOME}/user", "v1.0.0", (f"{HOME}/old *",), "Configuration"),
+    )
+)
+
+
+def installed_by_hand(story: Story) -> Iterator[Sequence[Manifest]]:
+    """A cluster has old under a name of its own, and only user is asked for."""
+    old = package_object("Provider", "my-old", f"{HOME}/old:v1.0.0")
+    user = package_object("Configuration", "acme-user", f"{HOME}/user:v1.0.0")
+    yield [old]
+    yield [old, user]
+    story.lock("user", options=LockOptions(live=BY_HAND))
+    # Argo CD does not delete what it has never managed.
+    yield [old, *story.rendered()]
+
+
+def package_object(kind: str, name: str, package: str) -> Manifest:
+    """A manifest that somebody wrote by hand."""
+    api = "pkg.crossplane.io/v1"
+    return {"apiVersion": api, "kind": kind, "metadata": {"name": name}, "spec": {"package": package}}
+
+
+@pytest.mark.parametrize("crossplane", ["v2.3.4", "v2.4.0"])
+def test_a_package_that_the_cluster_has_under_another_name_gets_no_second_object(
+    crossplane: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InstalledOtherwise):
+        damage(installed_by_hand, crossplane)
+
+    leave_out(monkeypatch, check_cluster_keeps_its_objects)
+
+    assert {"poisoned", "unhealthy"} <= damage(installed_by_hand, crossplane)
 
 
 def test_a_package_cannot_have_the_name_of_one_that_is_leaving(monkeypatch: pytest.MonkeyPatch) -> None:
