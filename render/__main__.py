@@ -7,6 +7,16 @@ from render import __version__
 
 def main() -> None:
     """Run xplock and exit with its exit code."""
+    try:
+        _main()
+    except MemoryError:
+        # Not even the first imports had enough; any other error is caught below.
+        sys.exit(
+            "error: xplock cannot start\n  why:  there is not enough memory\n  next: allow more memory: ulimit -v"
+        )
+
+
+def _main() -> None:
     arguments = sys.argv[1:]
     if arguments in (["--version"], ["-V"]) and _print_version():
         return

@@ -15,6 +15,7 @@ from rig.environment import hidden_settings
 from rig.properties import examples as tried_examples
 from rig.registry.docker import RunningRegistry, docker_registry
 from rig.registry.http_server import Certificate, make_certificate
+from rig.registry.layout_server import serve_layout
 from rig.slow_files import is_slow
 
 settings.register_profile("xplock", tried_examples(100))
@@ -100,12 +101,16 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
 
 
 @pytest.fixture(scope="session")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """A small ecosystem; tests must not change it."""
-    return small_world(tmp_path_factory.mktemp("world"))
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """A small ecosystem in a registry; tests must not change it."""
+    world = small_world(tmp_path_factory.mktemp("world"))
+    with serve_layout(world.layout, "xpkg.example.org") as server:
+        world.host = server.host
+        yield world
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, world: World) -> Fleet:
+def fleet(tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> Fleet:
     """A project that asks for app and has never been locked, behind a server."""
+    monkeypatch.setenv("XPLOCK_PLAIN_HTTP", world.host)
     return new_fleet(tmp_path, world)

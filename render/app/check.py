@@ -7,6 +7,8 @@ from render.app.operator_settings import OperatorSettings
 from render.checks.model import Finding
 from render.checks.read import read_checked
 from render.checks.rules import find_findings
+from render.crossplane import assumed_crossplane
+from render.errors import RenderError
 from render.lean import dataclass
 
 
@@ -16,6 +18,8 @@ class CheckResult:
 
     findings: Sequence[Finding]
     folders: int
+    # Which Crossplane is assumed for folders that do not say it.
+    assumptions: Sequence[str] = ()
 
     @property
     def exit_code(self) -> int:
@@ -28,4 +32,9 @@ def check_folders(
 ) -> CheckResult:
     """Check folders without network or git."""
     checked = read_checked(folders, operator.limits, operator.environ, same_cluster=same_cluster)
-    return CheckResult(find_findings(checked), len(checked.folders))
+    assumed = [
+        assumed_crossplane(one.folder, one.inputs.settings)
+        for one in checked.folders
+        if not isinstance(one.inputs, RenderError)
+    ]
+    return CheckResult(find_findings(checked), len(checked.folders), [text for text in assumed if text])

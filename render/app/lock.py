@@ -6,18 +6,22 @@ from pathlib import Path
 
 from render.app.reporter import Reporter
 from render.app.resolver import Outcome, ReadFolder, Resolver
+from render.commands import LockCall
 from render.errors import Differs, RenderError, Unsatisfiable
 from render.folders.members import Member, find_used, in_order, read_members
 from render.folders.neighbours import Neighbours, read_neighbours
 from render.folders.sharing import refuse_shared
-from render.lock.file import write_lock
-from render.lock.format import format_lock
+from render.folders.users import find_users, needed_packages
+from render.limits import Limits
+from render.lock.file import read_lock, write_lock
+from render.lock.model import Lock, State
+from render.references import Source
+from render.system.boundary import real_path
 from render.system.files import LOCK_FILE
 from render.texts import counted, first_lines
 
 # How many contradictions an error lists.
 _SHOWN = 20
-_RUN_LOCK = "run `xplock lock` and commit what it writes"
 
 
 class SeveralFailed(RenderError):
@@ -32,38 +36,63 @@ class SeveralFailed(RenderError):
         self.exit_code = max(error.exit_code for error in failures)
 
 
+class CheckFailed(RenderError):
+    """Some of several folders could not be resolved; their errors were reported before."""
+
+    def __init__(self, failures: Sequence[RenderError], outcomes: Sequence[Outcome], folders: int) -> None:
+        changed = [outcome for outcome in outcomes if outcome.changes]
+        others = f", and {_would_change(changed, folders)}" if changed else ""
+        super().__init__(
+            f"{len(failures)} of {folders} folders could not be resolved{others}",
+            why=_lock_files(changed) or "the locks of the others would not change",
+            next="correct the errors above",
+        )
+        codes = [error.exit_code for error in failures]
+        self.exit_code = max([*codes, Differs.exit_code] if changed else codes)
+
+
 def lock_folders(
-    resolver: Resolver, folders: Sequence[Path], reporter: Reporter, *, write: bool
+    resolver: Resolver, folders: Sequence[Path], reporter: Reporter, *, check: bool = False
 ) -> list[Outcome]:
-    """Resolve every folder; once all errors are known and there are none, write the locks that change."""
+    """Resolve every folder; all errors are reported, and nothing is written."""
     run = _Run(resolver, folders, reporter)
     run.read()
     run.resolve()
-    outcomes = run.outcomes()
-    for outcome in outcomes if write else ():
+    return run.outcomes(check=check)
+
+
+def write_locks(outcomes: Sequence[Outcome], limits: Limits) -> None:
+    """Write the locks that change."""
+    for outcome in outcomes:
         if outcome.changes:
-            write_lock(outcome.folder, format_lock(outcome.after), limits=resolver.limits)
-    return outcomes
+            write_lock(outcome.folder, outcome.text.decode(), limits=limits)
 
 
 def lock_texts(outcomes: Sequence[Outcome]) -> dict[Path, bytes]:
     """Return the new text of every folder's lock; one that does not change stays byte for byte."""
-    return {
-        one.folder: format_lock(one.after).encode() if one.changes else (one.folder / LOCK_FILE).read_bytes()
-        for one in outcomes
-    }
+    return {one.folder: one.text for one in outcomes}
 
 
-def require_unchanged(outcomes: Sequence[Outcome]) -> None:
+def require_unchanged(outcomes: Sequence[Outcome], call: LockCall) -> None:
     """Raise if a lock would change, which is worse if its packages no longer accept what other folders provide."""
     changed = [outcome for outcome in outcomes if outcome.changes]
-    would_change = f"{len(changed)} of {counted(len(outcomes), 'lock')} would change"
+    if not changed:
+        return
+    would_change = _would_change(changed, len(outcomes))
+    advice = f"run `{call.again()}` and commit what it writes"
     unsuited = [line for outcome in changed for line in outcome.unsuited]
     if unsuited:
         what = f"{would_change}, and what they say does not hold any more"
-        raise Unsatisfiable(what, why=first_lines(unsuited, _SHOWN), next=_RUN_LOCK)
-    if changed:
-        raise Differs(would_change, why=[str(one.folder / LOCK_FILE) for one in changed], next=_RUN_LOCK)
+        raise Unsatisfiable(what, why=first_lines(unsuited, _SHOWN), next=advice)
+    raise Differs(would_change, why=_lock_files(changed), next=advice)
+
+
+def _would_change(changed: Sequence[Outcome], folders: int) -> str:
+    return f"{len(changed)} of {counted(folders, 'lock')} would change"
+
+
+def _lock_files(outcomes: Sequence[Outcome]) -> list[str]:
+    return [str(one.folder / LOCK_FILE) for one in outcomes]
 
 
 class _Run:
@@ -74,7 +103,7 @@ class _Run:
         self._reporter = reporter
         self._folders: dict[Path, Path] = {}
         for folder in folders:
-            self._folders.setdefault(folder.resolve(), folder)
+            self._folders.setdefault(real_path(folder), folder)
         self._read: dict[Path, ReadFolder] = {}
         self._found: dict[Path, Outcome] = {}
         self._failures: dict[Path, RenderError] = {}
@@ -114,13 +143,29 @@ class _Run:
             except RenderError as error:
                 self._fail(path, error)
 
-    def outcomes(self) -> list[Outcome]:
+    def outcomes(self, *, check: bool) -> list[Outcome]:
         """Return the outcomes in the order given; raise if a folder failed."""
-        failures = list(self._failures.values())
+        failures, folders = list(self._failures.values()), len(self._folders)
+        if failures and folders == 1:
+            raise failures[0]
         if failures:
-            raise failures[0] if len(self._folders) == 1 else SeveralFailed(failures, len(self._folders))
+            found = [self._found[path] for path in self._folders if path in self._found]
+            raise CheckFailed(failures, found, folders) if check else SeveralFailed(failures, folders)
         refuse_shared({path: outcome.after for path, outcome in self._found.items()}, self._members)
-        return [self._found[path] for path in self._folders]
+        return [replace(self._found[path], needed=self._needed(path)) for path in self._folders]
+
+    def _needed(self, path: Path) -> dict[Source, list[str]]:
+        """Return what other folders need of this one; only packages that are leaving make it worth looking."""
+        outcome = self._found[path]
+        if not any(package.state is State.ORPHANED for package in outcome.after.packages.values()):
+            return {}
+        locks: dict[Path, Lock] = {}
+        for user in find_users(outcome.folder, self._resolver.limits):
+            here = self._found.get(user.resolve())
+            lock = here.after if here else _read_user(user, self._resolver.limits)
+            if lock is not None:
+                locks[here.folder if here else user] = lock
+        return needed_packages(outcome.folder, locks)
 
     def _uses(self, path: Path) -> Sequence[tuple[str, Path]]:
         return self._read[path].inputs.settings.uses if path in self._read else ()
@@ -139,3 +184,11 @@ class _Run:
         if len(self._folders) > 1:
             self._reporter.say(f"in {self._folders[path]}:")
             self._reporter.error(error)
+
+
+def _read_user(folder: Path, limits: Limits) -> Lock | None:
+    try:
+        return read_lock(folder, limits)
+    except RenderError:
+        # Only the report needs it; `retire` refuses while it cannot be read.
+        return None

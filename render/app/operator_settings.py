@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from render.lean import dataclass, field
+from render.lean import dataclass, field, replace
 from render.limits import Limits
+from render.system.boundary import Boundary
 
 _CACHE = "XPLOCK_CACHE_DIR"
 
@@ -15,12 +16,16 @@ class OperatorSettings:
     # Never shown: variables hold secrets.
     environ: Mapping[str, str] = field(repr=False)
     limits: Limits
+    # The repository of another person, if paths and hosts that it names are restricted; None on a user's own machine.
+    boundary: Boundary | None = None
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str]) -> "OperatorSettings":
+    def from_environment(
+        cls, environ: Mapping[str, str], boundary: Boundary | None = None
+    ) -> "OperatorSettings":
         """Return the settings of an environment; raise for a limit that is not one."""
-        return cls(environ, Limits.from_environment(environ))
+        return cls(environ, Limits.from_environment(environ), boundary)
 
     def without_cache(self) -> "OperatorSettings":
         """Return the same settings, without a cache."""
-        return OperatorSettings({**self.environ, _CACHE: ""}, self.limits)
+        return replace(self, environ={**self.environ, _CACHE: ""})

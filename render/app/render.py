@@ -25,5 +25,5 @@ def render_folder(folder: Path, operator: OperatorSettings) -> list[dict[str, An
 def read_fresh_lock(inputs: Inputs, limits: Limits) -> Lock:
     """Read the lock of a folder; raise if it is missing or does not answer the inputs."""
     lock = require_lock(inputs.folder, limits)
-    require_fresh(lock, inputs.record, place=str(inputs.folder / LOCK_FILE))
+    require_fresh(lock, inputs, place=str(inputs.folder / LOCK_FILE))
     return lock

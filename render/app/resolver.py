@@ -1,33 +1,49 @@
 """Resolving a folder: inputs, current lock and other folders in, the new lock out; nothing is written."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from render.app.head_start import HeadStart
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Progress, Reporter
-from render.errors import RenderError
+from render.commands import LockCall
+from render.crossplane import assumed_crossplane
+from render.errors import RenderError, Unsatisfiable, in_one_line
 from render.folders.neighbours import Neighbours, read_neighbours
 from render.folders.provided import find_unsuited
-from render.inputs.projects import Inputs, read_inputs
-from render.lifecycle.preferences import LockedTags
-from render.lifecycle.update import CurrentLock, LockOptions, is_current, read_current, update_lock
-from render.lock.format import check_revision
-from render.lock.model import Lock, LockedPackage
+from render.inputs.nearby import find_requests_below
+from render.inputs.projects import Inputs, NothingAsked, read_inputs
+from render.lifecycle.preferences import LockedTags, LockedVersions
+from render.lifecycle.update import (
+    CurrentLock,
+    LockOptions,
+    LockUpdate,
+    is_current,
+    read_current,
+    update_lock,
+)
+from render.limits import Limits
+from render.lock.file import read_lock_bytes
+from render.lock.format import check_revision, format_lock
+from render.lock.model import FORMAT_REVISION, Lock, LockedPackage, State
 from render.lock.verify import VerifyFinding, verify_tag
 from render.packages import Package
 from render.references import Reference, Source
 from render.resolve.model import Catalog
 from render.system.deadline import Deadline
+from render.system.files import LOCK_FILE
+from render.texts import first_names
 
 if TYPE_CHECKING:
     from render.app.world import World
     from render.xpkg.catalog import Catalog as PackageCatalog
 
 _FOLLOW_INPUTS = LockOptions()
+# How many sources a note names.
+_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +53,34 @@ class Outcome:
     inputs: Inputs
     before: Lock
     after: Lock
-    changes: bool
+    # The text of the file before, None without a file, and the text that it should have.
+    text_before: bytes | None
+    text: bytes
     # Versions that other folders provide now and that packages of the lock before do not accept.
     unsuited: tuple[str, ...] = ()
     # Warnings about the new lock.
     notes: tuple[str, ...] = ()
+    # The packages that other folders in reach need of this one, with these folders.
+    needed: Mapping[Source, Sequence[str]] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
         """The folder."""
         return self.inputs.folder
 
+    @property
+    def changes(self) -> bool:
+        """Whether the file would change; comments, quotes and the order of lines count."""
+        return self.text != self.text_before
+
 
 @dataclass(frozen=True, slots=True)
 class ReadFolder:
-    """A folder as read: its inputs, and the lock that resolving starts from."""
+    """A folder as read: its inputs, the lock that resolving starts from, and the text of its file."""
 
     inputs: Inputs
     current: CurrentLock
+    text: bytes | None
 
 
 class Resolver:
@@ -71,6 +97,8 @@ class Resolver:
         new: bool = False,
         deadline: Deadline | None = None,
         in_memory: bool = False,
+        confirm: bool = False,
+        check: bool = False,
         head_start: HeadStart | None = None,
     ) -> None:
         self.limits = operator.limits
@@ -84,13 +112,22 @@ class Resolver:
         self._deadline = deadline
         # Whether the new lock is only rendered, never written.
         self._in_memory = in_memory
+        # Whether a fresh lock is resolved, too, to see that the same comes of it; and whether that has to work.
+        self._confirm = confirm or check
+        self._check = check
         self._head_start = head_start
         self._world: World | None = head_start.world if head_start else None
 
     def resolve(self, folder: Path) -> Outcome:
         """Resolve one folder, starting from its lock."""
         read = self.read(folder)
-        return self.answer(read, read_neighbours(folder, read.inputs.settings.uses, self.limits))
+        return self.answer(read, self._neighbours(read))
+
+    def _neighbours(self, read: ReadFolder) -> Neighbours:
+        inputs = read.inputs
+        return read_neighbours(
+            inputs.folder, inputs.settings.uses, self.limits, boundary=self._operator.boundary
+        )
 
     def render(self, folder: Path) -> list[dict[str, Any]]:
         """Resolve one folder, and return the objects that its new lock renders."""
@@ -102,60 +139,110 @@ class Resolver:
 
     def read(self, folder: Path) -> ReadFolder:
         """Read the inputs and the lock of a folder."""
-        inputs = self._read_inputs(folder)
-        current = read_current(folder, self.limits, new=self._new, in_memory=self._in_memory)
+        try:
+            inputs = self._read_inputs(folder)
+        except NothingAsked:
+            # If a lock was removed together with the roots, that is the error to report.
+            self._read_current(folder)
+            raise
+        if self._new and not inputs.roots:
+            raise NothingAsked(folder, self._operator.boundary)
+        current = self._read_current(folder)
         for note in current.notes:
             self._reporter.say(note)
-        return ReadFolder(inputs, current)
+        if assumption := assumed_crossplane(folder, inputs.settings):
+            self._reporter.trace(assumption)
+        return ReadFolder(inputs, current, read_lock_bytes(folder, self.limits))
+
+    def _read_current(self, folder: Path) -> CurrentLock:
+        return read_current(folder, self.limits, new=self._new, in_memory=self._in_memory)
 
     def _read_inputs(self, folder: Path) -> Inputs:
         if self._head_start and self._head_start.inputs.folder == folder:
             return self._head_start.inputs
-        return read_inputs(folder, self.limits, self._operator.environ)
+        return read_inputs(folder, self.limits, self._operator.environ, self._operator.boundary)
 
     def answer(self, read: ReadFolder, around: Neighbours) -> Outcome:
         """Resolve a folder among the other folders of its cluster."""
         inputs, current = read.inputs, read.current
-        if (
+        fresh = (
             not current.merged
             and not self._options.asks_for_more
             and is_current(current.lock, inputs, around)
-        ):
-            return Outcome(inputs, current.lock, current.lock, changes=False)
+        )
+        if fresh and not self._confirms(current.lock):
+            return Outcome(inputs, current.lock, current.lock, read.text, _format_fresh(read))
         check_revision(current.lock)
-        after, notes = self._update(inputs, current.lock, around)
-        unchanged = not current.merged and after == current.lock
+        resolve = self._confirm_lock if fresh else self._update_lock
+        after, notes = resolve(inputs, current.lock, around)
         unsuited = find_unsuited(current.lock, around.after_moves(inputs.settings.moves, current.lock))
-        return Outcome(inputs, current.lock, after, not unchanged, tuple(unsuited), notes)
+        text = format_lock(after).encode()
+        return Outcome(inputs, current.lock, after, read.text, text, tuple(unsuited), notes)
 
-    def _update(self, inputs: Inputs, current: Lock, around: Neighbours) -> tuple[Lock, tuple[str, ...]]:
+    def _confirms(self, lock: Lock) -> bool:
+        # A lock of a newer xplock cannot be written, and so not be compared.
+        return self._check or (self._confirm and lock.revision <= FORMAT_REVISION)
+
+    def _confirm_lock(self, inputs: Inputs, lock: Lock, around: Neighbours) -> tuple[Lock, tuple[str, ...]]:
+        """Resolve a fresh lock from its own versions, and search among all only if another lock comes of it.
+
+        Locked versions are preferred, so the search cannot find others where these fit. No list of tags is needed
+        for that, and packages are known by their digests: with a warm cache no registry is asked.
+        """
+        catalog = self._catalog(inputs)
+        try:
+            update = self._resolve(inputs, lock, around, LockedVersions(catalog, lock))
+        except Unsatisfiable:
+            return self._update_lock(inputs, lock, around)
+        except RenderError as error:
+            if self._check:
+                raise
+            # It answers the inputs all the same, and a registry that is down must not get in the way.
+            self._reporter.warn(
+                f"{inputs.folder / LOCK_FILE} stays unconfirmed: {in_one_line(error, advice=False)}"
+            )
+            return lock, ()
+        return (lock, ()) if update.lock == lock else self._update_lock(inputs, lock, around)
+
+    def _update_lock(self, inputs: Inputs, current: Lock, around: Neighbours) -> tuple[Lock, tuple[str, ...]]:
+        catalog = self._catalog(inputs)
+        if self._offline:
+            known = LockedTags(catalog, current)
+            update = self._resolve(inputs, current, around, known)
+            tags = _note_incomplete(known)
+        else:
+            update = self._resolve(inputs, current, around, catalog)
+            call = self._options.call or LockCall((str(inputs.folder),))
+            tags = self._moved_tags(current, update.lock, catalog, call)
+        notes = (*update.notes, *tags, *_moved_below(inputs.folder, current, update.lock, self.limits))
+        for note in notes:
+            self._reporter.warn(note)
+        return update.lock, notes
+
+    def _resolve(self, inputs: Inputs, current: Lock, around: Neighbours, catalog: Catalog) -> LockUpdate:
+        with self._reporter.progress(f"resolving {inputs.folder}") as progress:
+            watched = _Watched(catalog, progress, self._head_start_of(inputs))
+            return update_lock(inputs, current, watched, self.limits, self._options, around)
+
+    def _catalog(self, inputs: Inputs) -> "PackageCatalog":
         # Imported late: a lock that is up to date needs no HTTP.
         from render.app.world import open_world
 
         if self._world is None:
             self._world = open_world(self._operator, self._reporter, deadline=self._deadline)
         layouts = [*self._layouts, *inputs.settings.layouts]
-        catalog = self._world.catalog(layouts, inputs.rewrites, offline=self._offline)
-        known = LockedTags(catalog, current) if self._offline else catalog
-        with self._reporter.progress(f"resolving {inputs.folder}") as progress:
-            watched = _Watched(known, progress, self._head_start_of(inputs))
-            update = update_lock(inputs, current, watched, self.limits, self._options, around)
-        moved = [] if self._offline else self._moved_tags(current, update.lock, catalog)
-        notes = (*update.notes, *moved)
-        for note in notes:
-            self._reporter.warn(note)
-        return update.lock, notes
+        return self._world.catalog(layouts, inputs.rewrites, offline=self._offline)
 
     def _head_start_of(self, inputs: Inputs) -> HeadStart | None:
         # Another folder may have other rewrites.
         return self._head_start if self._head_start and self._head_start.inputs is inputs else None
 
-    def _moved_tags(self, before: Lock, after: Lock, catalog: "PackageCatalog") -> list[str]:
-        """Describe the pins that are kept although their tags now name other bytes."""
+    def _moved_tags(self, before: Lock, after: Lock, catalog: "PackageCatalog", call: LockCall) -> list[str]:
+        """Describe the pins that are kept although their tags now name other bytes; no leaving package takes others."""
         kept = [
             p
             for s, p in after.packages.items()
-            if s in before.packages and before.packages[s].digest == p.digest
+            if p.state is State.WANTED and s in before.packages and before.packages[s].digest == p.digest
         ]
         with ThreadPoolExecutor(self.limits.parallel, thread_name_prefix="xplock-tags") as pool:
             found = [
@@ -165,9 +252,38 @@ class Resolver:
             ]
         return [
             f"{finding.package.source} {finding.package.version}: {finding.trouble} since it was locked; "
-            f"the locked bytes stay (to take others: xplock lock -P {finding.package.source})"
+            f"the locked bytes stay (to take others: {call.upgrading(str(finding.package.source))})"
             for finding in found
         ]
+
+
+def _moved_below(folder: Path, before: Lock, after: Lock, limits: Limits) -> list[str]:
+    """Describe the packages that are leaving although a manifest in a subfolder asks for them."""
+    asked = [source for source, package in before.packages.items() if package.root is not None]
+    left = [s for s in asked if s not in after.packages or after.packages[s].state is State.ORPHANED]
+    if not left:
+        return []
+    found = find_requests_below(folder, left, limits)
+    return [
+        f"{source} is leaving; {path} asks for it, and is not read: only files in the folder itself are"
+        for source, path in sorted(found.items())
+    ]
+
+
+def _format_fresh(read: ReadFolder) -> bytes:
+    """Return the text of a lock that stays; one of a newer xplock is left as it is."""
+    lock = read.current.lock
+    if read.text is not None and lock.revision > FORMAT_REVISION:
+        return read.text
+    return format_lock(lock).encode()
+
+
+def _note_incomplete(known: LockedTags) -> list[str]:
+    names = sorted(map(str, known.incomplete))
+    return [
+        f"offline: of {first_names(names, _SHOWN)} only versions in the lock and in the cache were considered; "
+        "a registry may have others"
+    ][: len(names)]
 
 
 def _tag_trouble(package: LockedPackage, catalog: "PackageCatalog") -> list[VerifyFinding]:

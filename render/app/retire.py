@@ -5,17 +5,19 @@ from pathlib import Path
 from typing import Any
 
 from render.errors import Differs, InvalidInput
+from render.folders.users import find_users
 from render.inputs.projects import read_settings
 from render.lifecycle.blockers import LockedFolder
 from render.lifecycle.retire import Retirement, require_agreed, require_synced, retire_packages
 from render.lifecycle.states import was_guarded
 from render.limits import Limits
 from render.live.objects import parse_live_objects
-from render.lock.file import write_lock
+from render.lock.file import read_lock, write_lock
 from render.lock.format import PACKAGE_API, format_lock
 from render.lock.freshness import require_consistent_lock
 from render.lock.model import LockedPackage, State
 from render.manifests.sync_annotations import find_guards
+from render.system.boundary import real_path
 from render.texts import first_names
 
 _GROUP = PACKAGE_API.partition("/")[0]
@@ -34,7 +36,8 @@ def retire_in_folders(
     dry_run: bool,
 ) -> list[Retirement]:
     """Take the next step of retiring packages, and write the locks unless it is a dry run."""
-    made = retire_packages(names, _read_folders(folders, limits))
+    given, users = _read_folders(folders, limits)
+    made = retire_packages(names, given, users)
     require_agreed(made, delete=delete_objects)
     if live is not None:
         dropped = [package for one in made for package in one.dropped]
@@ -46,17 +49,23 @@ def retire_in_folders(
     return made
 
 
-def _read_folders(folders: Sequence[Path], limits: Limits) -> list[LockedFolder]:
+def _read_folders(folders: Sequence[Path], limits: Limits) -> tuple[list[LockedFolder], list[LockedFolder]]:
+    """Return the folders that are given, and those in reach that use them."""
     given: dict[Path, Path] = {}
     for folder in folders:
         # One folder may be given in two spellings.
-        given.setdefault(folder.resolve(), folder)
-    return [_read_folder(folder, given, limits) for folder in given.values()]
+        given.setdefault(real_path(folder), folder)
+    found = {real_path(user): user for folder in folders for user in find_users(folder, limits)}
+    users = [user for path, user in found.items() if path not in given and read_lock(user, limits)]
+    return (
+        [_read_folder(folder, given, limits) for folder in given.values()],
+        [_read_folder(folder, given, limits) for folder in users],
+    )
 
 
 def _read_folder(folder: Path, given: Mapping[Path, Path], limits: Limits) -> LockedFolder:
     settings, lock = read_settings(folder, limits), require_consistent_lock(folder, limits)
-    used = {one.folder: (folder / one.folder).resolve() for one in lock.provided.values()}
+    used = {one.folder: real_path(folder / one.folder) for one in lock.provided.values()}
     uses = {text: str(given[path]) for text, path in used.items() if path in given}
     # A package that was locked with its guard on has it on in the cluster, too.
     guard = settings.guard or was_guarded(lock)

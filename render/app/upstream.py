@@ -11,7 +11,7 @@ from render.app.world import World, open_world
 from render.errors import Differs, RenderError
 from render.inputs.projects import read_inputs
 from render.lock.freshness import require_consistent_lock
-from render.lock.verify import VerifyFinding, verify_package
+from render.lock.verify import Trouble, VerifyFinding, verify_lock
 from render.references import Source
 from render.texts import counted
 from render.views.outdated import Standing, find_standings, wanted_packages
@@ -54,6 +54,13 @@ def require_verified(verifications: Sequence[Verification]) -> None:
             why=", ".join(grave),
             next="do not roll this lock out; find out who changed it or the registry, then run `xplock lock`",
         )
+    unclaimed = sorted({str(one.package.source) for one in findings if one.trouble is Trouble.NO_CLAIM})
+    if unclaimed:
+        raise Differs(
+            f"{counted(len(unclaimed), 'package')} replaced others by a claim that its bytes do not make",
+            why=", ".join(unclaimed),
+            next="if that is meant, write each move in xplock.yaml, as above, and lock; if not, restore the lock from Git",
+        )
     moved = sorted({str(finding.package.source) for finding in findings})
     if moved:
         raise Differs(
@@ -94,7 +101,5 @@ def _verify(folder: Path, world: World, layouts: Layouts) -> Verification:
     inputs = read_inputs(folder, world.limits, world.settings.environ)
     catalog = world.catalog([*layouts, *inputs.settings.layouts], inputs.rewrites)
     with ThreadPoolExecutor(world.limits.parallel, thread_name_prefix="xplock-verify") as pool:
-        # Deactivated packages as well: their pins are rendered, and the cluster may pull them.
-        installed = lock.installed()
-        found = pool.map(lambda package: verify_package(package, catalog), installed)
-        return Verification(str(folder), len(installed), [one for findings in found for one in findings])
+        findings = verify_lock(lock, catalog, pool.map)
+    return Verification(str(folder), len(lock.installed()) + len(lock.provided), findings)

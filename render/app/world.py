@@ -16,11 +16,13 @@ from render.registry.client import RegistryClient
 from render.registry.credentials import CredentialStore
 from render.registry.layout import Layout
 from render.registry.oci import TamperedContent
+from render.registry.offline import CachedImages
 from render.registry.routes import Rewritten, Routes
 from render.registry.tokens import Authenticator
 from render.registry.transport import Transport
 from render.rewrites import Rewrite, Rewrites
 from render.settings import SETTINGS_FILE
+from render.system.boundary import Boundary
 from render.system.deadline import Deadline, read_deadline
 from render.system.files import is_folder
 from render.xpkg.catalog import Catalog
@@ -40,6 +42,17 @@ class MissingLayout(InvalidInput):
         )
 
 
+class LayoutOutside(InvalidInput):
+    """A layout that is outside of the repository, which someone else wrote."""
+
+    def __init__(self, folder: Path, prefix: str) -> None:
+        super().__init__(
+            f"the layout {folder} is outside of the repository",
+            why=f"it has to stand in for {prefix}, and other files than those of the repository are not read",
+            next=f"put the layout into the repository, and correct layouts in {SETTINGS_FILE}",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """Everything outside of a folder that a job may use."""
@@ -50,14 +63,17 @@ class World:
     credentials: CredentialStore
     cache: Cache
     registries: RegistryClient
+    boundary: Boundary | None = None
 
     def images(self, layouts: Sequence[tuple[str, Path]] = (), *, offline: bool = False) -> Routes:
-        """Return the images of any source: from a layout where one is given, else from its registry."""
+        """Return the images of any source: from a layout where one is given, else from its registry or the cache."""
         for prefix, folder in layouts:
+            if self.boundary and not all(map(self.boundary.includes, Layout.folders_in(folder))):
+                raise LayoutOutside(folder, prefix)
             if not is_folder(folder):
                 raise MissingLayout(folder, prefix)
         folders = [(prefix, Layout.for_prefix(folder, self.limits, prefix)) for prefix, folder in layouts]
-        return Routes(folders, None if offline else self.registries)
+        return Routes(folders, CachedImages(self.cache) if offline else self.registries)
 
     def catalog(
         self, layouts: Sequence[tuple[str, Path]], rewrites: Sequence[Rewrite], *, offline: bool = False
@@ -84,9 +100,9 @@ class World:
 def open_world(operator: OperatorSettings, reporter: Reporter, *, deadline: Deadline | None = None) -> World:
     """Open registries and the cache as the operator set them up; nothing is asked yet."""
     environ, limits = operator.environ, operator.limits
-    settings = RegistrySettings.from_environment(environ)
+    settings = RegistrySettings.from_environment(environ, public_only=operator.boundary is not None)
     transport = Transport(settings, limits, deadline or read_deadline(environ, limits), reporter.trace)
     credentials = CredentialStore(environ, limits, reporter.warn)
     cache = open_cache(environ, limits, reporter.warn)
     registries = RegistryClient(transport, Authenticator(transport, settings, credentials), cache)
-    return World(limits, settings, transport, credentials, cache, registries)
+    return World(limits, settings, transport, credentials, cache, registries, operator.boundary)

@@ -16,9 +16,9 @@ from render.argocd.request import (
     require_listed,
 )
 from render.errors import InvalidInput, RenderError
-from render.folders.members import Member, read_members
+from render.folders.members import Member, UsedOutside, read_members
+from render.git.changes import InputFiles
 from render.git.checkout import checked_out
-from render.git.landing import InputFiles
 from render.git.objects import require_identity
 from render.git.remotes import Remote, fetch_tip, find_default_branch, list_refs
 from render.git.repository import Repository
@@ -27,6 +27,7 @@ from render.git.temporary import REMOTE, open_server
 from render.inputs.folders import is_linked, reads_elsewhere
 from render.inputs.projects import Inputs, read_inputs
 from render.limits import Limits, setting
+from render.system.boundary import Boundary, real_path
 from render.system.deadline import Deadline
 
 
@@ -48,6 +49,11 @@ class Branch:
     def name(self) -> str:
         """The name of the branch."""
         return self.remote.branch
+
+    @property
+    def boundary(self) -> Boundary:
+        """The repository that no path may leave."""
+        return Boundary(self.root)
 
     def relative(self, text: str) -> str:
         """Return a text with all paths as seen from the folder: the root is another path in every call."""
@@ -89,7 +95,7 @@ def open_branch(operator: OperatorSettings, deadline: Deadline) -> Iterator[Bran
 def read_tip(branch: Branch, operator: OperatorSettings) -> Inputs:
     """Read the folder at the tip of the branch, which may differ from the folder that is rendered."""
     try:
-        return read_inputs(branch.folder, operator.limits, operator.environ)
+        return read_inputs(branch.folder, operator.limits, operator.environ, operator.boundary)
     except InvalidInput as error:
         why = "; ".join([error.what, *error.why])
         raise Declined(f"the folder cannot be read at the tip of branch {branch.name}: {why}") from None
@@ -97,9 +103,13 @@ def read_tip(branch: Branch, operator: OperatorSettings) -> Inputs:
 
 def find_reads(branch: Branch, inputs: Inputs) -> InputFiles:
     """Return the files that the lock is made from: those of the folder and of all folders that it uses."""
-    members = read_members({branch.folder: Member(branch.folder, inputs.settings.uses)}, branch.limits)
-    if any(not path.is_relative_to(branch.root) for path in members):
-        raise Declined(f"{branch.request.prefix or '.'} uses a folder that is not in the repository")
+    start = {branch.folder: Member(branch.folder, inputs.settings.uses)}
+    try:
+        members = read_members(start, branch.limits, boundary=branch.boundary)
+    except UsedOutside:
+        raise Declined(
+            f"{branch.request.prefix or '.'} uses a folder that is not in the repository"
+        ) from None
     names = [path.relative_to(branch.root).as_posix() for path in members]
     folders = frozenset("" if name == "." else f"{name}/" for name in names)
     elsewhere = (
@@ -137,7 +147,7 @@ def _fetch(repository: Repository, remote: Remote, request: Request) -> str:
 
 def _find_folder(root: Path, branch: str, request: Request) -> Path:
     folder = root / request.prefix
-    if not folder.is_dir() or folder.resolve() != folder:
+    if not folder.is_dir() or real_path(folder) != folder:
         raise Declined(f"branch {branch} has no folder {request.prefix or '.'}")
     return folder
 

@@ -15,11 +15,13 @@ from render.argocd.branch import Branch, find_reads, open_branch, read_tip
 from render.argocd.push_queue import exclusive, queue_seconds
 from render.argocd.request import Declined
 from render.errors import Differs, RenderError
-from render.git.landing import Change, InputFiles, push_change
+from render.git.changes import Change, InputFiles
+from render.git.landing import push_change
 from render.git.objects import changed_paths
 from render.git.revisions import find_files, last_touch, read_message
 from render.git.trailers import digest_inputs, find_trailers
 from render.inputs.projects import Inputs
+from render.lean import replace
 from render.lock.format import format_lock
 from render.system.deadline import Deadline
 from render.views.commit_message import LockChange, format_message, format_subject
@@ -46,6 +48,7 @@ class ReadAsStale(RenderError):
 def commit_lock(operator: OperatorSettings, deadline: Deadline) -> NoReturn:
     """Commit the lock of an Application's branch; raise LockCommitted, or the reason why not."""
     with open_branch(operator, deadline) as branch:
+        operator = replace(operator, boundary=branch.boundary)
         inputs = read_tip(branch, operator)
         reads = find_reads(branch, inputs)
         _refuse_if_pointless(branch, inputs, reads)

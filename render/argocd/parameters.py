@@ -52,33 +52,69 @@ class InvalidParameters(InvalidInput):
         )
 
 
-def read_parameters(environ: Mapping[str, str]) -> dict[str, str]:
+class InvalidVariables(InvalidInput):
+    """The operator set a variable for all Applications to a value that this one cannot use."""
+
+    def __init__(self, why: list[str]) -> None:
+        super().__init__(
+            "a variable of the plugin's sidecar cannot be used",
+            why=why,
+            next="correct it in the environment of the sidecar; an Application's own parameter wins over it",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The value of a parameter, and whether it is the operator's for all Applications."""
+
+    text: str
+    by_operator: bool = False
+
+
+def read_parameters(environ: Mapping[str, str]) -> dict[str, Chosen]:
     """Return the values of parameters: from the Application's parameters, else its env, else the operator."""
     given = _parse_parameters(environ.get(_PARAMETERS, ""))
     found = {}
     for parameter in KNOWN:
-        chosen = given.get(parameter.name) or _read_variables(parameter, environ)
-        if chosen:
-            found[parameter.name] = chosen
+        own = given.get(parameter.name) or environ.get(f"{_TENANT_PREFIX}{parameter.variable}")
+        text = own or environ.get(parameter.variable, "")
+        if text:
+            found[parameter.name] = Chosen(text, by_operator=not own)
     return found
 
 
-def apply_parameters(inputs: Inputs, chosen: Mapping[str, str]) -> Inputs:
+def apply_parameters(inputs: Inputs, chosen: Mapping[str, Chosen]) -> Inputs:
     """Return inputs with the parameters of an Application; a lock records none of them."""
-    settings, problems = inputs.settings, []
+    problems = {name: _find_problem(name, chosen[name].text, inputs) for name in chosen}
+    own = [f"{name}: {problems[name]}" for name in chosen if problems[name] and not chosen[name].by_operator]
+    if own:
+        raise InvalidParameters(own)
+    theirs = [
+        f"{parameter.variable}: {problems[parameter.name]}"
+        for parameter in KNOWN
+        if problems.get(parameter.name)
+    ]
+    if theirs:
+        raise InvalidVariables(theirs)
+    settings = inputs.settings
     if "waves" in chosen:
-        if chosen["waves"] in tuple(Waves):
-            settings = replace(settings, waves=Waves(chosen["waves"]))
-        else:
-            problems.append(f"waves: expected {' or '.join(Waves)}, found {chosen['waves']!r}")
+        settings = replace(settings, waves=Waves(chosen["waves"].text))
     if "overlay" in chosen:
-        folder = inputs.folder / chosen["overlay"]
-        if Path(chosen["overlay"]).is_absolute() or not is_folder(folder):
-            problems.append(f"overlay: {chosen['overlay']!r} is not a folder, relative to the project")
-        settings = replace(settings, overlay=folder)
-    if problems:
-        raise InvalidParameters(problems)
+        settings = replace(settings, overlay=inputs.folder / chosen["overlay"].text)
     return replace(inputs, settings=settings)
+
+
+def _find_problem(name: str, text: str, inputs: Inputs) -> str:
+    """Return what is wrong with the value of a parameter, or nothing."""
+    if name == "waves":
+        return "" if text in tuple(Waves) else f"expected {' or '.join(Waves)}, found {text!r}"
+    folder = inputs.folder / text
+    if Path(text).is_absolute() or "\0" in text:
+        return f"{text!r} is not a folder, relative to the project"
+    # First, so that the error for a path outside is the same whether it exists or not.
+    if inputs.boundary and not inputs.boundary.includes(folder):
+        return f"{text!r} is outside of the repository"
+    return "" if is_folder(folder) else f"{text!r} is not a folder, relative to the project"
 
 
 def announce(settings: Settings, folder: Path, environ: Mapping[str, str]) -> str:

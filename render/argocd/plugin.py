@@ -5,10 +5,12 @@ from pathlib import Path
 
 from render.app.operator_settings import OperatorSettings
 from render.app.render import read_fresh_lock
+from render.argocd.boundary import find_repository
 from render.argocd.parameters import announce, apply_parameters, read_parameters
 from render.errors import Differs, InvalidInput, RenderError
 from render.inputs.projects import read_inputs, read_settings
 from render.lean import TYPE_CHECKING
+from render.limits import Limits
 from render.manifests.objects import render_lock
 from render.manifests.text import format_yaml
 from render.settings import Settings
@@ -84,8 +86,8 @@ def _require_policy(policy: str | None, environ: Mapping[str, str]) -> str:
 def _generate(policy: str, environ: Mapping[str, str], deadline: Deadline, console: "Console") -> list[str]:
     """Write the manifests, and return lines for the log."""
     notes: list[str] = []
-    operator = OperatorSettings.from_environment(environ)
-    inputs = read_inputs(_PROJECT, operator.limits, environ)
+    operator = OperatorSettings.from_environment(environ, find_repository(_PROJECT, environ))
+    inputs = read_inputs(_PROJECT, operator.limits, environ, operator.boundary)
     try:
         lock = read_fresh_lock(inputs, operator.limits)
     except Differs as stale:
@@ -101,6 +103,6 @@ def _generate(policy: str, environ: Mapping[str, str], deadline: Deadline, conso
 def _settings_if_readable(environ: Mapping[str, str]) -> Settings:
     # `generate` reports what is wrong with a folder.
     try:
-        return read_settings(_PROJECT, OperatorSettings.from_environment(environ).limits)
+        return read_settings(_PROJECT, Limits.from_environment(environ), find_repository(_PROJECT, environ))
     except RenderError:
         return Settings()

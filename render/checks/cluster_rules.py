@@ -7,6 +7,7 @@ from typing import Any
 from render.checks.clusters import number_clusters
 from render.checks.model import Checked, CheckedFolder, Finding
 from render.checks.positions import read_lock_place, read_settings_place
+from render.commands import xplock
 from render.errors import Differs, RenderError, Unsatisfiable
 from render.folders.neighbours import Neighbours
 from render.folders.provided import compare_provided, find_unsuited
@@ -38,7 +39,7 @@ def provided_changed(checked: Checked) -> Iterator[Finding]:
                 one.name,
                 "its lock records an earlier state of the folders that it uses",
                 tuple(first_lines(changes, _SHOWN)),
-                (f"run: xplock lock {one.name}",),
+                (f"run: {xplock('lock', folder=one.name)}",),
                 Differs.exit_code,
                 read_settings_place(one, "uses"),
             )
@@ -54,7 +55,7 @@ def provided_unsuited(checked: Checked) -> Iterator[Finding]:
                 one.name,
                 "the folders that it uses provide versions that its packages do not accept",
                 tuple(first_lines(problems, _SHOWN)),
-                (f"run: xplock lock {one.name}", "or go back to a version that they accept"),
+                (f"run: {xplock('lock', folder=one.name)}", "or go back to a version that they accept"),
                 Unsatisfiable.exit_code,
                 read_settings_place(one, "uses"),
             )

@@ -6,7 +6,7 @@ from render.checks.model import Checked, CheckedFolder, Finding, Place
 from render.checks.positions import find_told_place, lock_place, read_entry_place, read_settings_place
 from render.errors import InvalidInput, RenderError
 from render.inputs.problems import InvalidInputs
-from render.inputs.projects import Inputs
+from render.inputs.projects import Inputs, NothingAsked
 from render.lean import replace
 from render.lock.freshness import MissingLock, StaleLock
 from render.lock.model import Lock
@@ -28,7 +28,8 @@ def inputs_invalid(checked: Checked) -> Iterator[Finding]:
 def lock_missing(checked: Checked) -> Iterator[Finding]:
     """A folder has no lock."""
     for one in checked.folders:
-        if one.lock is None:
+        # A folder that asks for nothing cannot be locked, and is reported for that.
+        if one.lock is None and not isinstance(one.inputs, NothingAsked):
             yield Finding.of("lock-missing", one, MissingLock(one.folder), _asking_place(one))
 
 

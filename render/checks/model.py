@@ -7,6 +7,7 @@ from render.errors import RenderError
 from render.inputs.projects import Inputs
 from render.lean import TYPE_CHECKING, Any, dataclass, field, replace
 from render.lock.model import Lock
+from render.system.boundary import real_path
 
 if TYPE_CHECKING:
     # Imported late: most calls check folders that use no others.
@@ -89,7 +90,7 @@ class CheckedFolder:
     @property
     def path(self) -> Path:
         """The folder without links."""
-        return self.folder.resolve()
+        return real_path(self.folder)
 
     @property
     def fresh_lock(self) -> Lock | None:

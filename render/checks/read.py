@@ -11,10 +11,12 @@ from render.inputs.projects import Inputs, read_inputs
 from render.lean import TYPE_CHECKING, Any, TypeVar, replace
 from render.limits import Limits
 from render.lock.file import read_lock_bytes
-from render.lock.freshness import check_closure, compare_inputs
+from render.lock.freshness import find_contradictions, staleness_of
+from render.lock.graph import LockGraph
 from render.lock.model import Lock
 from render.lock.parse import parse_lock
 from render.manifests.objects import render_lock
+from render.system.boundary import real_path
 from render.system.files import LOCK_FILE
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def read_checked(
     """Read folders with their locks, what they use, and what is rendered from them."""
     once: dict[Path, Path] = {}
     for folder in folders:
-        once.setdefault(folder.resolve(), folder)
+        once.setdefault(real_path(folder), folder)
     locks, listings = _Locks(limits), Listings(limits)
     read = [
         replace(_read_folder(folder, locks, limits, environ), listings=listings.find(folder, here))
@@ -48,15 +50,15 @@ class _Locks:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._known: dict[bytes, tuple[Lock, list[str]]] = {}
+        self._known: dict[bytes, tuple[LockGraph, list[str]]] = {}
 
-    def read(self, folder: Path) -> tuple[Lock, list[str]] | None:
+    def read(self, folder: Path) -> tuple[LockGraph, list[str]] | None:
         data = read_lock_bytes(folder, self._limits)
         if data is None:
             return None
         if data not in self._known:
-            lock = parse_lock(data, self._limits, place=str(folder / LOCK_FILE))
-            self._known[data] = lock, check_closure(lock)
+            graph = LockGraph(parse_lock(data, self._limits, place=str(folder / LOCK_FILE)))
+            self._known[data] = graph, find_contradictions(graph)
         return self._known[data]
 
 
@@ -65,9 +67,9 @@ def _read_folder(folder: Path, locks: _Locks, limits: Limits, environ: Mapping[s
     found = _attempt(lambda: locks.read(folder))
     if found is None or isinstance(found, RenderError):
         return CheckedFolder(folder, inputs, found)
-    lock, problems = found
-    changes = compare_inputs(lock, inputs.record) if isinstance(inputs, Inputs) else []
-    stale = (*changes, *problems)
+    graph, problems = found
+    lock = graph.lock
+    stale = tuple(staleness_of(graph, problems, inputs) if isinstance(inputs, Inputs) else problems)
     objects: tuple[Mapping[str, Any], ...] | RenderError = ()
     if isinstance(inputs, Inputs) and not stale:
         objects = _attempt(lambda: tuple(render_lock(lock, inputs, limits, environ)))

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from render.app.commit import open_committer
-from render.app.commit_options import CommitOptions
+from render.app.commits.committer import open_committer
+from render.app.commits.options import CommitOptions
 from render.cli.operator_options import CA_BUNDLE, DEADLINE, GIT_TOKEN, OperatedCommand, operator_settings
 from render.cli.options import commit_options, folders_argument, output_option
 from render.cli.output import Output
@@ -31,15 +31,16 @@ from render.views.committed import Committed, committed_document, format_committ
 def commit(output: Output, /, folders: tuple[Path, ...], dry_run: bool, form: str, **how: Any) -> None:
     """Commit the crossplane.lock.yaml of each DIR, and nothing else, to the current branch or to another one.
 
-    Other changes, staged or not, stay as they are, and no hook is run. Locks of one repository become one commit. If
-    others push first, the push is tried again on top of theirs, unless they changed the lock or its inputs. A push
-    that fails leaves this repository unchanged.
+    Other changes, staged or not, stay as they are, and no hook is run. Locks of one repository become one commit, which
+    must have what they were made from. If others push first, the push is tried again on top of theirs, unless they
+    changed the lock or its inputs. A push that fails leaves this repository unchanged. Another branch starts again from
+    the current commit, unless others have committed to it.
     """
     operator = operator_settings()
     options = CommitOptions(**how)
     with open_committer(output, options, folders, operator) as committer:
         locks = {folder: _read(folder, operator.limits) for folder in folders}
-        made = committer.commit(locks, dry_run=dry_run)
+        made = committer.commit(committer.plan(locks, dry_run=dry_run), dry_run=dry_run)
     if form == "json":
         output.result_json([committed_document(one) for one in made])
     else:

@@ -1,37 +1,58 @@
 """xplock init: a scaffold to start from."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import click
 
-from render.app.scaffold import CI_SERVERS, SAMPLE, File, ScaffoldReport, scaffold
+from render.app.scaffold.demo import scaffold_demo
+from render.app.scaffold.files import File, ScaffoldReport
+from render.app.scaffold.pieces import CI_SERVERS, SAMPLE, Extras
+from render.app.scaffold.scaffold import scaffold_install, scaffold_project
 from render.cli.operator_options import operator_settings
 from render.cli.options import output_option
 from render.cli.output import Output
 from render.texts import visible
 
+# The options that say something about a kind of scaffold.
+_OF_PROJECT = ("name", "path", "ci", "hydrate", "renovate", "cron_job")
+_OF_INSTALL = ("commit_to",)
+_OF_NO_DEMO = ("repository", "image", "force")
+
 
 @click.command(
-    epilog="Examples: xplock init; xplock init clusters/production --ci github; "
-    "xplock init --repo https://git.example.org/acme/platform.git --path clusters/production --dry-run"
+    epilog="Examples: xplock init; xplock init clusters/production --ci github --renovate; "
+    "xplock init --argocd argocd/xplock; xplock init --demo demo"
 )
 @click.argument("folder", metavar="[DIR]", default=Path(), type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--argocd",
+    is_flag=True,
+    help="Instead, write the install for one Argo CD into DIR: the plugin, its sidecar, health checks.",
+)
+@click.option(
+    "--demo", is_flag=True, help="Instead, write a project whose packages need no registry into DIR."
+)
 @click.option("--name", metavar="NAME", help="The Application's name, instead of the folder's.")
 @click.option("--repo", "repository", metavar="URL", help="The repository, instead of git's remote origin.")
 @click.option("--path", metavar="PATH", help="The folder's path in the repository, instead of where it is.")
 @click.option("--image", metavar="REF", help="The image that xplock runs in, which you have built.")
-@click.option(
-    "--commit-to",
-    metavar="BRANCH",
-    help="Let the plugin commit a lock that is missing or out of date to this branch.",
-)
 @click.option(
     "--hydrate",
     is_flag=True,
     help="Use Argo CD's source hydrator: rendered manifests go to a branch of their own.",
 )
 @click.option("--ci", type=click.Choice(CI_SERVERS), help="Also write a job for this CI server.")
+@click.option(
+    "--renovate", is_flag=True, help="Also write a configuration for Renovate, which locks what it upgrades."
+)
+@click.option("--cron-job", is_flag=True, help="Also write a CronJob that locks and pushes.")
+@click.option(
+    "--commit-to",
+    metavar="BRANCH",
+    help="With --argocd: let the plugin commit a lock that is missing or out of date to this branch.",
+)
 @click.option(
     "--force", is_flag=True, help="Replace files that exist already, except those shared with others."
 )
@@ -42,36 +63,87 @@ def init(
     output: Output,
     /,
     folder: Path,
-    ci: str | None,
-    hydrate: bool,
-    force: bool,
+    argocd: bool,
+    demo: bool,
     dry_run: bool,
     form: str,
-    **given: str | None,
+    **given: Any,
 ) -> None:
-    """Write the first files of a project into DIR: a sample, an Argo CD Application, the plugin's sidecar, a CronJob.
+    """Write the first files of a project into DIR: a sample, an Argo CD Application and a pre-commit hook.
 
     Files that belong to the top of a repository, such as .pre-commit-config.yaml, are written there. Without --force,
     files that exist stay as they are; those at the top always do, and the lines to add to them are printed.
     """
-    limits = operator_settings().limits
-    report = scaffold(folder, given, limits, ci=ci, hydrate=hydrate, force=force, dry_run=dry_run)
+    _check_options(given, argocd=argocd, demo=demo)
+    report = _scaffold(folder, given, argocd=argocd, demo=demo, dry_run=dry_run)
     if form == "json":
         output.result_json(_report_document(folder, report, dry_run=dry_run))
     elif output.verbosity >= 0:
         output.result(_format_report(report, dry_run=dry_run))
-    if given["repository"] is None and not report.knows_repository:
-        output.warn(
-            f"git has no remote with a URL for others; {report.choices.repository} is an example: --repo URL"
-        )
-    if given["image"] is None and report.written:
-        output.say(f"{report.choices.image} is an example: build the image, and name yours with --image REF")
-    if folder / SAMPLE in report.written:
-        output.say(
-            f"{folder / SAMPLE} is an example: replace it by what you want, then run: xplock lock {folder}"
-        )
+    if demo and not dry_run:
+        output.say(f"next: xplock lock {_quoted(folder)} && xplock render {_quoted(folder)}")
+    if demo:
+        return
+    _name_examples(output, folder, report, given, argocd=argocd)
     for path, file in report.lacking.items():
         _advise(output, path, file)
+
+
+def _check_options(given: dict[str, Any], *, argocd: bool, demo: bool) -> None:
+    if argocd and demo:
+        raise click.UsageError("--argocd and --demo exclude each other")
+    if demo:
+        foreign = [*_OF_PROJECT, *_OF_INSTALL, *_OF_NO_DEMO]
+    else:
+        foreign = [*(_OF_PROJECT if argocd else _OF_INSTALL)]
+    used = [_option(name) for name in foreign if given[name]]
+    if used:
+        scaffold = "--demo" if demo else "--argocd" if argocd else "a project"
+        raise click.UsageError(f"{', '.join(used)}: not an option of {scaffold}")
+
+
+def _option(name: str) -> str:
+    return "--repo" if name == "repository" else f"--{name.replace('_', '-')}"
+
+
+def _scaffold(
+    folder: Path, given: dict[str, Any], *, argocd: bool, demo: bool, dry_run: bool
+) -> ScaffoldReport:
+    limits = operator_settings().limits
+    if demo:
+        return scaffold_demo(folder, limits, dry_run=dry_run)
+    force = given.pop("force")
+    extras = Extras(**{name: given.pop(name) for name in Extras._fields})
+    if argocd:
+        return scaffold_install(folder, given, limits, force=force, dry_run=dry_run)
+    return scaffold_project(folder, given, extras, limits, force=force, dry_run=dry_run)
+
+
+def _name_examples(
+    output: Output, folder: Path, report: ScaffoldReport, given: dict[str, Any], *, argocd: bool
+) -> None:
+    """Say which values are examples, and what to do about them."""
+    choices = report.choices
+    if given["repository"] is None and not report.knows_repository and (not argocd or choices.commit_to):
+        output.warn(
+            f"git has no remote with a URL for others; {choices.repository} is an example: --repo URL"
+        )
+    if given["image"] is None and any(
+        choices.image.encode() in report.files[path].data for path in report.written
+    ):
+        output.say(f"{choices.image} is an example: build the image, and name yours with --image REF")
+    if folder / SAMPLE in report.written:
+        output.say(
+            f"{folder / SAMPLE} is an example: replace it by what you want, then run: xplock lock {_quoted(folder)}"
+        )
+    if argocd and report.written:
+        output.say(
+            f"name {folder} and {folder / 'health'} below `components` in the kustomization of your Argo CD"
+        )
+
+
+def _quoted(folder: Path) -> str:
+    return shlex.quote(str(folder))
 
 
 def _advise(output: Output, path: Path, file: File) -> None:

@@ -1,20 +1,28 @@
 """xplock lock: resolve and write."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from render.app.commit_options import CommitOptions
+from render.app.commits.options import CommitOptions
 from render.app.head_start import start_requests
 from render.app.operator_settings import OperatorSettings
-from render.cli.operator_options import CACHE, GIT_TOKEN, REGISTRIES, OperatedCommand, operator_settings
+from render.cli.operator_options import (
+    CACHE,
+    GIT_TOKEN,
+    REGISTRIES,
+    OperatedCommand,
+    given_words,
+    operator_settings,
+)
 from render.cli.options import commit_options, folders_argument, layout_option, offline_option, output_option
 from render.cli.output import Output
+from render.commands import LockCall
 
 if TYPE_CHECKING:
-    from render.app.commit import Committer
+    from render.app.commits.committer import Committer
     from render.app.resolver import Outcome
     from render.views.committed import Committed
 
@@ -34,7 +42,8 @@ if TYPE_CHECKING:
     "packages",
     multiple=True,
     metavar="SRC[=VERSION]",
-    help="Let this pin move, to VERSION if given; its family moves along. May be repeated.",
+    help="Let this pin move, to VERSION if given; its family moves along, to the same VERSION or not at all. "
+    "May be repeated.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 3 if the lock would change.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; print what would change.")
@@ -92,28 +101,69 @@ def lock(
     # Imported late: the first requests are under way meanwhile.
     import render.yaml.libyaml  # noqa: F401 - parses their answers
     from render.app.diff import read_live_lock
-    from render.app.lock import lock_folders, lock_texts, require_unchanged
+    from render.app.lock import lock_folders, lock_texts, require_unchanged, write_locks
     from render.app.resolver import Resolver
     from render.lifecycle.update import LockOptions
-    from render.views.report import report_document
+    from render.views.report_document import report_document
 
     cluster = read_live_lock(live, operator.limits) if live else None
-    options = LockOptions(packages, everything, allow_downgrade, accept_unknown, cluster)
+    flags = {
+        "-U": everything,
+        "--offline": offline,
+        "--new": new,
+        "--allow-downgrade": allow_downgrade,
+        "--accept-unknown-objects": accept_unknown,
+    }
+    call = _repeat_call(folders, packages, flags, layouts, live)
+    options = LockOptions(packages, everything, allow_downgrade, accept_unknown, cluster, call)
     resolver = Resolver(
-        operator, output, layouts, offline=offline, options=options, new=new, head_start=head_start
+        operator,
+        output,
+        layouts,
+        offline=offline,
+        options=options,
+        new=new,
+        confirm=True,
+        check=check,
+        head_start=head_start,
     )
     committer = _open_committer(output, how_to_commit, folders, operator) if commits else None
-    outcomes = lock_folders(resolver, folders, output, write=not check and not dry_run)
+    outcomes = lock_folders(resolver, folders, output, check=check)
+    # A lock that cannot be committed is not written either.
+    plans = committer.plan(lock_texts(outcomes), dry_run=dry_run) if committer else []
+    if not check and not dry_run:
+        write_locks(outcomes, operator.limits)
     if form != "json":
         _write_reports(outcomes, output, to_stderr=how_to_commit.branch is not None)
-    made = committer.commit(lock_texts(outcomes), dry_run=dry_run) if committer else []
+    made = committer.commit(plans, dry_run=dry_run) if committer else []
     if form == "json":
-        locks = [report_document(str(one.folder), one.before, one.after) for one in outcomes]
+        locks = [
+            report_document(str(one.folder), one.before, one.after, one.needed, rewritten=one.changes)
+            for one in outcomes
+        ]
         output.result_json({"locks": locks, "commits": _committed_documents(made)} if committer else locks)
     elif committer:
         _write_committed(made, output, to_branch=how_to_commit.branch is not None)
     if check:
-        require_unchanged(outcomes)
+        require_unchanged(outcomes, call)
+
+
+def _repeat_call(
+    folders: Sequence[Path],
+    packages: Sequence[str],
+    flags: Mapping[str, bool],
+    layouts: Sequence[tuple[str, Path]],
+    live: BinaryIO | None,
+) -> LockCall:
+    """Return this call as advice repeats it: with everything that decides about versions."""
+    words = [flag for flag, given in flags.items() if given]
+    for prefix, folder in layouts:
+        words += ["--layout", f"{prefix}={folder}" if prefix else str(folder)]
+    # What was read from stdin is gone.
+    if live and getattr(live, "name", "<stdin>") != "<stdin>":
+        words += ["--live", live.name]
+    words += given_words(click.get_current_context())
+    return LockCall(tuple(map(str, folders)), tuple(packages), tuple(words))
 
 
 def _check_usage(how: CommitOptions, *, commits: bool, check: bool) -> None:
@@ -129,7 +179,7 @@ def _open_committer(
     output: Output, how: CommitOptions, folders: Sequence[Path], operator: OperatorSettings
 ) -> "Committer":
     # Imported late, here and below: GitPython takes long to import.
-    from render.app.commit import open_committer
+    from render.app.commits.committer import open_committer
 
     opened = open_committer(output, how, folders, operator)
     return click.get_current_context().with_resource(opened)
@@ -152,7 +202,17 @@ def _write_reports(outcomes: "Sequence[Outcome]", output: Output, *, to_stderr: 
     from render.views.report import format_report
 
     several = len(outcomes) > 1
-    reports = [format_report(str(one.folder), one.before, one.after, several=several) for one in outcomes]
+    reports = [
+        format_report(
+            str(one.folder),
+            one.before,
+            one.after,
+            several=several,
+            needed=one.needed,
+            rewritten=one.changes,
+        )
+        for one in outcomes
+    ]
     if to_stderr:
         for line in "".join(reports).splitlines():
             output.say(line)

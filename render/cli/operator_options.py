@@ -11,6 +11,7 @@ from render.app.operator_settings import OperatorSettings
 Check = Callable[[Mapping[str, str], str], object]
 
 _GIVEN = f"{__name__}.given"
+_WORDS = f"{__name__}.words"
 
 
 class Setting(click.Option):
@@ -51,6 +52,12 @@ def given_settings(context: click.Context) -> dict[str, str]:
     return given
 
 
+def given_words(context: click.Context) -> list[str]:
+    """Return these options as they were written, for advice that repeats the command."""
+    words: list[str] = context.meta.setdefault(_WORDS, [])
+    return words
+
+
 def operator_settings() -> OperatorSettings:
     """Return the operator's settings for the current command: the environment, and options given instead."""
     return OperatorSettings.from_environment({**os.environ, **given_settings(click.get_current_context())})
@@ -67,6 +74,8 @@ def _remember(context: click.Context, option: click.Parameter, value: Any) -> No
     if option.check:
         option.check({flag: text}, flag)
     given[option.variable] = text
+    texts = value if option.multiple else [text]
+    given_words(context).extend([flag] if option.is_flag else [word for one in texts for word in (flag, one)])
 
 
 # Imported late below: only a command that is given such an option needs them.

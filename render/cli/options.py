@@ -73,8 +73,9 @@ folder_argument = click.argument(
 
 _COMMIT_OPTIONS = (
     click.option("--branch", metavar="NAME", help="Commit to this branch, a new one if needed, and print the text of a pull request."),
-    click.option("--from", "start", metavar="REV", help="Where a new branch starts, instead of HEAD."),
-    click.option("--push", is_flag=True, help="Push the branch; never by force."),
+    click.option("--from", "start", metavar="REV", help="Where that branch starts, instead of HEAD."),
+    click.option("--with-inputs", is_flag=True, help="Commit the files that the lock was made from, too; only those of its own folder."),
+    click.option("--push", is_flag=True, help="Push the branch; commits of others are never replaced."),
     click.option("--remote", metavar="NAME", help="The remote to push to, instead of the branch's own."),
     click.option("--author", metavar='"NAME <MAIL>"', help="The author, instead of the one git is configured with."),
     click.option("-m", "--message", "subject", metavar="TEXT", help="The first line of the commit message."),

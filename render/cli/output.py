@@ -24,10 +24,14 @@ class Output:
     """Where a command writes; the reporter of jobs, and the console of the plugin."""
 
     verbosity: int = 0
+    # Whether a result, or a part of one, was written; and the errors that were.
+    has_result: bool = False
+    errors: list[RenderError] = field(default_factory=list)
     _warned: set[str] = field(default_factory=set)
 
     def result(self, text: str) -> None:
         """Write the result of the command."""
+        self.has_result = True
         sys.stdout.write(text)
         # If stderr goes to the same place, later messages come after the result.
         sys.stdout.flush()
@@ -81,6 +85,7 @@ class Output:
 
     def error(self, error: RenderError) -> None:
         """Write an error."""
+        self.errors.append(error)
         self._write(f"{_coloured('error:', _RED)} {error}")
 
     @contextmanager

@@ -18,6 +18,7 @@ from render.cli.options import folder_argument, layout_option, offline_option, o
 from render.cli.output import Output
 from render.manifests.out_folder import FolderReport, write_folder
 from render.manifests.text import format_json, format_yaml
+from render.system.boundary import real_path
 from render.texts import counted
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def render(
     """
     if (offline or layouts or given_settings(click.get_current_context())) and not resolve:
         raise click.UsageError("--offline, --layout and the operator's settings need --resolve")
-    if target is not None and target.resolve() == folder.resolve():
+    if target is not None and real_path(target) == real_path(folder):
         raise click.BadParameter("it is the folder that is rendered", param_hint="'--out'")
     operator = operator_settings()
     if resolve:

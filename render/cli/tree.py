@@ -47,6 +47,8 @@ def tree(
     Deactivated packages come last.
     """
     lock = require_consistent_lock(folder, operator_settings().limits)
+    if not lock.installed():
+        output.say(f"{folder} has no packages")
     view = TreeView(
         inverted=inverted is not None,
         start=find_source(inverted, lock, provided=True) if inverted else None,

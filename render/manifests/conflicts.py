@@ -1,6 +1,7 @@
-"""Conflicts in the rendered set: no package at all, one source installed twice, two objects with one identity."""
+"""Conflicts in the rendered set: no object at all, one source installed twice, two objects with one identity."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from render.errors import InvalidInput, RenderError
 from render.lean import Any
@@ -12,14 +13,31 @@ FOLDER = "in the folder"
 LOCK = "made from the lock"
 
 
-class NothingToRender(RenderError):
-    """A rendered set without packages; applied with pruning, it would delete every package."""
+class EmptyLock(RenderError):
+    """A lock without packages, where some are asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__(
             "there is no package to render",
-            why="the lock has no packages, and applying an empty set could delete every package in the cluster",
-            next="run `xplock lock`",
+            why=f"{folder} asks for packages, and its lock has none",
+            next="run `xplock lock` there",
+        )
+
+
+class NothingToRender(InvalidInput):
+    """A folder without any object; applied with pruning, an empty set would delete everything."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"{folder} has nothing to render",
+            why=[
+                "its lock has no packages, and the folder has no other objects",
+                "an empty set is never rendered: with it, Argo CD could delete everything that it manages here",
+            ],
+            next=[
+                "delete its Application, which deletes what the cluster still has of it, and remove the folder",
+                "or ask for a package, and run `xplock lock`",
+            ],
         )
 
 
@@ -52,9 +70,7 @@ class SameObject(InvalidInput):
 
 
 def check_packages(packages: Sequence[LockedPackage]) -> None:
-    """Raise if there are no packages, or if a source is installed twice."""
-    if not packages:
-        raise NothingToRender
+    """Raise if a source is installed twice."""
     seen: dict[str, LockedPackage] = {}
     for package in packages:
         known = seen.setdefault(str(package.cluster_source), package)

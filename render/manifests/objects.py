@@ -6,7 +6,14 @@ from render.lean import TYPE_CHECKING, Any, TypeAlias
 from render.limits import Limits
 from render.lock.model import Lock, LockedPackage
 from render.manifests.companions import render_companions
-from render.manifests.conflicts import FOLDER, LOCK, check_identities, check_packages
+from render.manifests.conflicts import (
+    FOLDER,
+    LOCK,
+    EmptyLock,
+    NothingToRender,
+    check_identities,
+    check_packages,
+)
 from render.manifests.order import layer_packages
 from render.manifests.packages import check_admitted, render_package
 from render.manifests.passthrough import is_setting, refuse_locks, render_other, render_setting
@@ -24,19 +31,28 @@ def render_lock(
     lock: Lock, inputs: "Inputs", limits: Limits, environ: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Return all objects of a folder and its lock, after its overlay if it has one."""
-    objects = render_objects(lock, inputs)
+    objects = _require_some(render_objects(lock, inputs), inputs)
     overlay = inputs.settings.overlay
     if overlay is None:
         return objects
     # Imported late: only folders with an overlay start a program.
     from render.manifests.overlay import apply_overlay
 
-    return apply_overlay(objects, overlay, inputs.folder, limits, environ)
+    made = apply_overlay(objects, overlay, inputs.folder, limits, environ, inputs.boundary)
+    return _require_some(made, inputs)
+
+
+def _require_some(objects: list[dict[str, Any]], inputs: "Inputs") -> list[dict[str, Any]]:
+    if not objects:
+        raise NothingToRender(inputs.folder)
+    return objects
 
 
 def render_objects(lock: Lock, inputs: "Inputs") -> list[dict[str, Any]]:
     """Return all objects to apply, checked for conflicts."""
     packages = lock.installed()
+    if inputs.roots and not packages:
+        raise EmptyLock(inputs.folder)
     check_packages(packages)
     refuse_locks(inputs.passthrough)
     layers = layer_packages(lock.in_order())

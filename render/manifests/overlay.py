@@ -16,6 +16,7 @@ from render.manifests.identity import identify
 from render.manifests.overlay_checks import check_overlay_output
 from render.manifests.passthrough import refuse_locks
 from render.manifests.text import format_yaml
+from render.system.boundary import Boundary, real_path
 from render.system.files import InvalidFile, read_plain
 from render.system.scratch import scratch_folder, writing
 from render.yaml.documents import file_rules, iterate_documents, parse_documents
@@ -89,7 +90,9 @@ class UnusableOverlay(InvalidInput):
 
     def __init__(self, overlay: Path, why: str) -> None:
         super().__init__(
-            f"{overlay} cannot be used as overlay", why=why, next="correct overlay in xplock.yaml"
+            f"{overlay} cannot be used as overlay",
+            why=why,
+            next="correct overlay, in xplock.yaml or in the parameters of the Application",
         )
 
 
@@ -109,9 +112,10 @@ def apply_overlay(
     project: Path,
     limits: Limits,
     environ: Mapping[str, str],
+    boundary: Boundary | None = None,
 ) -> list[dict[str, Any]]:
     """Return the objects after the overlay, in their old order, followed by the objects that it adds."""
-    _check_overlay(overlay, project, limits)
+    _check_overlay(overlay, project, limits, boundary)
     what_for = f"a copy of the overlay in {overlay}"
     with scratch_folder(what_for) as scratch:
         copy = scratch / "overlay"
@@ -127,10 +131,11 @@ def apply_overlay(
     return _in_order(objects, made)
 
 
-def _check_overlay(overlay: Path, project: Path, limits: Limits) -> None:
-    if overlay.resolve() == project.resolve():
+def _check_overlay(overlay: Path, project: Path, limits: Limits, boundary: Boundary | None) -> None:
+    if real_path(overlay) == real_path(project):
         raise UnusableOverlay(overlay, "it is the project folder itself")
-    if not overlay.resolve().is_relative_to(repository_of(project.resolve())):
+    inside = boundary.includes(overlay) if boundary else repository_of(project).includes(real_path(overlay))
+    if not inside:
         raise UnusableOverlay(overlay, "it is outside of the repository")
     # The copy has no neighbouring folders, so the overlay must not refer to any.
     problems = check_kustomizations(overlay, limits, alone=True)

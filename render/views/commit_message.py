@@ -50,11 +50,14 @@ def format_subject(changes: Sequence[LockChange]) -> str:
     return full if len(full) <= _SUBJECT_CHARACTERS else short
 
 
-def format_message(changes: Sequence[LockChange], subject: str, notes: Sequence[str] = ()) -> str:
+def format_message(
+    changes: Sequence[LockChange], subject: str, notes: Sequence[str] = (), *, base: str = ""
+) -> str:
     """Write the message of a commit: the report of every folder, warnings, and trailers with the inputs of the locks."""
     room = max(_REPORT_LINES // len(changes), _FEWEST_LINES)
     reports = [_report(change, room, several=len(changes) > 1) for change in changes]
-    trailers = Trailers(inputs={change.path: digest_inputs(change.after.inputs) for change in changes})
+    inputs = {change.path: digest_inputs(change.after.inputs) for change in changes}
+    trailers = Trailers(inputs=inputs, base=base)
     return fill_template(
         "commit-message.txt.j2",
         subject=subject,
@@ -74,7 +77,7 @@ def format_pull_request(changes: Sequence[LockChange], title: str = "") -> str:
 def _tables(changes: Sequence[LockChange]) -> Iterator[Mapping[str, str]]:
     room = _PULL_REQUEST_CHARACTERS
     for change in changes:
-        table = format_markdown(diff_locks(change.before, change.after)).rstrip("\n")
+        table = _table(change)
         if len(table) > room:
             counts = ", ".join(_count([change]))
             table = f"{counts}: the table is too long for a pull request; `xplock diff -o markdown` shows it."
@@ -82,12 +85,18 @@ def _tables(changes: Sequence[LockChange]) -> Iterator[Mapping[str, str]]:
         yield {"name": code(change.folder), "table": table}
 
 
+def _table(change: LockChange) -> str:
+    if change.before == change.after:
+        return "The packages are the same; the lock is written as xplock writes it."
+    return format_markdown(diff_locks(change.before, change.after)).rstrip("\n")
+
+
 def _format_notes(notes: Sequence[str]) -> str:
     return "\n".join(first_lines([f"Note     {visible(redact(note))}" for note in notes], _NOTES))
 
 
 def _report(change: LockChange, room: int, *, several: bool) -> str:
-    text = format_report(change.folder, change.before, change.after, several=several)
+    text = format_report(change.folder, change.before, change.after, several=several, rewritten=True)
     *lines, summary = text.splitlines()
     head, lines = (lines[:1], lines[1:]) if several else ([], lines)
     return "\n".join([*head, *first_lines(lines, room), summary])

@@ -1,16 +1,17 @@
 """The result of `commit` as text and JSON."""
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from render.git.landing import Landed
+from render.commands import shell
+from render.git.changes import Landed
 from render.git.remotes import Remote
-from render.texts import counted, visible
+from render.texts import counted, first_lines, visible
 from render.views.commit_message import LockChange, format_pull_request
 
 _SHOWN_DIGITS = 12
+_SHOWN_OTHERS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,12 @@ class Committed:
     remote: Remote | None = None
     # Whether the work tree is on the branch.
     current: bool = True
+    # The paths of all files in the commit, from the root.
+    files: Sequence[str] = ()
+    # The commits of others that the branch keeps, each in a line.
+    others: Sequence[str] = ()
+    # Whether the branch has an earlier update, which is no longer needed.
+    left_over: bool = False
     # None: a dry run, or no lock has changed.
     landed: Landed | None = None
 
@@ -41,11 +48,10 @@ def format_committed(made: Committed) -> str:
         return f"Committed {made.commit[:_SHOWN_DIGITS]} to {branch}{to}: {visible(made.subject)}"
     if made.changes and made.landed is None:
         return f"Would commit to {branch}: {visible(made.subject)}"
-    return (
-        f"Pushed {branch} to {_there(made)}"
-        if pushed
-        else f"Nothing to commit to {branch}: no lock has changed"
-    )
+    if pushed:
+        return f"Pushed {branch} to {_there(made)}"
+    same = f"it has {'this lock' if len(made.changes) == 1 else 'these locks'} already"
+    return f"Nothing to commit to {branch}: {same if made.changes else 'no lock has changed'}"
 
 
 def committed_document(made: Committed) -> dict[str, Any]:
@@ -53,6 +59,7 @@ def committed_document(made: Committed) -> dict[str, Any]:
     landed = made.landed
     return {
         "folders": [change.folder for change in made.changes],
+        "files": list(made.files),
         "branch": made.branch,
         "commit": made.commit,
         "parent": landed.parent if landed and landed.new else None,
@@ -68,8 +75,16 @@ def committed_document(made: Committed) -> dict[str, Any]:
 
 
 def committed_hints(made: Committed) -> list[str]:
-    """Return hints: commits that were pushed as well, and a branch that is behind its remote."""
+    """Return hints: commits that were kept or pushed as well, and a branch that is not needed, or is behind."""
     landed, hints = made.landed, []
+    if made.others:
+        kept = "; ".join(first_lines(made.others, _SHOWN_OTHERS))
+        hints.append(f"{made.branch} has commits of others, and keeps them: {kept}")
+    if made.left_over:
+        gone = delete_command(made.branch, made.remote)
+        hints.append(
+            f"{made.branch} has an earlier update, which is not needed any more; to delete it: {gone}"
+        )
     if landed and landed.along:
         hints.append(f"pushed along: {counted(landed.along, 'earlier commit')} of {made.branch}")
     if landed and landed.behind:
@@ -77,13 +92,20 @@ def committed_hints(made: Committed) -> list[str]:
     return hints
 
 
+def delete_command(branch: str, remote: Remote | None) -> str:
+    """Return the command that deletes a branch on its server, or here."""
+    if remote is None:
+        return shell("git", "branch", "-D", branch)
+    return shell("git", "push", remote.name, "--delete", remote.branch)
+
+
 def _catch_up(made: Committed) -> str:
     """Return the command that brings a branch up to date."""
     if made.remote and not made.current:
-        return f"git fetch {shlex.join([made.remote.name, f'{made.remote.branch}:{made.branch}'])}"
+        return shell("git", "fetch", made.remote.name, f"{made.remote.branch}:{made.branch}")
     # A pull refuses to overwrite a changed file, even with the same content, unless it is staged.
-    locks = shlex.join(f":/{change.path}" for change in made.changes)
-    return f"git add {locks} && git pull" if locks else "git pull"
+    locks = [f":/{change.path}" for change in made.changes]
+    return f"{shell('git', 'add', *locks)} && git pull" if locks else "git pull"
 
 
 def _there(made: Committed) -> str:

@@ -1,9 +1,11 @@
 """The difference of two locks as text, JSON and Markdown."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from render.lock.aspects import LISTS, Aspects
 from render.lock.diff import ChangedPackage, DiffedPackage, LockDiff
 from render.texts import visible
 from render.views.labels import format_step, step_document
@@ -11,13 +13,12 @@ from render.views.labels import format_step, step_document
 EQUAL = "No differences.\n"
 _CHANGED = "Changed"
 
-# Aspects with several values; every other aspect has one.
-LISTS = frozenset(
-    {"requiredBy", "replaces", "replacedBy", "detached", "staleEntry", "dependencies", "objects", "groups"}
-    | {"fields", "overrides", "keptPins"}
-)
 # The values of aspects that are left out.
 _UNSAID = {"state": "wanted", "released": "no"}
+# The aspects that are those of the bytes; of a package that is added, its version stands for them.
+_OF_THE_BYTES = frozenset(
+    {"version", "digest", "dependencies", "objects", "objectsDigest", "groups", "family", "crossplane"}
+)
 # The aspects in the headline of a package, each with the words before it.
 _WORDS = {
     "state": "",
@@ -33,9 +34,10 @@ def format_diff(diff: LockDiff) -> str:
     """Write a difference as text."""
     blocks = [
         *[_changed_lines(package) for package in _breaking_first(diff.changed)],
-        *[[f"Added {_headline(package)}"] for package in diff.added],
+        *[_added_lines(package) for package in diff.added],
         *[[f"Removed {_headline(package)}"] for package in diff.removed],
         _titled("Inputs", diff.inputs),
+        _titled("Lock", diff.lock),
         _titled("Not a difference", diff.explained),
     ]
     lines = "".join(f"{line}\n" for block in blocks for line in block)
@@ -53,11 +55,12 @@ def diff_document(diff: LockDiff) -> dict[str, Any]:
                 "source": package.source,
                 **step_document(package.step),
                 **_move_document(package),
-                **{name: _change_document(name, *pair) for name, pair in package.changes.items()},
+                **{name: change_document(name, *pair) for name, pair in package.changes.items()},
             }
             for package in diff.changed
         ],
         "inputs": list(diff.inputs),
+        "lock": list(diff.lock),
         "explained": list(diff.explained),
     }
 
@@ -81,6 +84,18 @@ def _headline(package: DiffedPackage) -> str:
     return visible(f"{package.source} {format_aspect(package, 'version')}" + (f" ({told})" if told else ""))
 
 
+def _added_lines(package: DiffedPackage) -> Iterator[str]:
+    yield f"Added {_headline(package)}"
+    for name, texts in _decided(package.aspects).items():
+        if name not in _WORDS and name not in ("kind", "object"):
+            yield from (f"  {name}: {visible(text)}" for text in texts)
+
+
+def _decided(aspects: Aspects) -> Aspects:
+    """Return the aspects that somebody has decided on; the others follow from the version."""
+    return {name: texts for name, texts in aspects.items() if name not in _OF_THE_BYTES}
+
+
 def _changed_lines(package: ChangedPackage) -> Iterator[str]:
     step = f" ({format_step(package.step)})" if package.step else ""
     yield f"{change_word(package)} {visible(_title(package))}{step}"
@@ -88,7 +103,7 @@ def _changed_lines(package: ChangedPackage) -> Iterator[str]:
         if name in LISTS:
             yield from (f"  {name}: {visible(text)}" for text in format_signed(before, after))
         elif name != "version":
-            yield f"  {name}: {visible(format_said(name, before))} -> {visible(format_said(name, after))}"
+            yield f"  {visible(format_change(name, before, after))}"
 
 
 def _title(package: ChangedPackage) -> str:
@@ -122,6 +137,13 @@ def change_word(package: ChangedPackage) -> str:
     return "Provided" if now.get("providedBy") else "Updated" if "version" in now else _CHANGED
 
 
+def format_change(name: str, before: Sequence[str], after: Sequence[str]) -> str:
+    """Write in one line how an aspect changed."""
+    if name in LISTS:
+        return f"{name}: {', '.join(format_signed(before, after))}"
+    return f"{name}: {format_said(name, before)} -> {format_said(name, after)}"
+
+
 def format_said(name: str, texts: Sequence[str]) -> str:
     """Write the values of an aspect, or its default."""
     return ", ".join(texts) or _UNSAID.get(name, "none")
@@ -129,9 +151,22 @@ def format_said(name: str, texts: Sequence[str]) -> str:
 
 def format_signed(before: Sequence[str], after: Sequence[str]) -> list[str]:
     """Write the removed values with a minus and the added ones with a plus."""
-    gone = [f"- {text}" for text in before if text not in after]
-    come = [f"+ {text}" for text in after if text not in before]
-    return gone + come
+    signed = [
+        *(f"- {text}" for text in _more(before, after)),
+        *(f"+ {text}" for text in _more(after, before)),
+    ]
+    return signed or [f"~ in another order: {text}" for text in after]
+
+
+def _more(texts: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Return the texts that others lack, in their order; a text that is there twice counts twice."""
+    left, found = Counter(others), []
+    for text in texts:
+        if left[text] > 0:
+            left[text] -= 1
+        else:
+            found.append(text)
+    return found
 
 
 def _move_document(package: ChangedPackage) -> dict[str, Any]:
@@ -149,12 +184,12 @@ def _package_document(package: DiffedPackage) -> dict[str, Any]:
     }
 
 
-def _change_document(name: str, old: Sequence[str], new: Sequence[str]) -> dict[str, Any]:
+def change_document(name: str, old: Sequence[str], new: Sequence[str]) -> dict[str, Any]:
+    """Return an aspect before and after as JSON values."""
     if name in LISTS:
-        return {
-            "added": [text for text in new if text not in old],
-            "removed": [text for text in old if text not in new],
-        }
+        added, removed = _more(new, old), _more(old, new)
+        order = {} if added or removed else {"order": list(new)}
+        return {"added": added, "removed": removed, **order}
     return {"old": ", ".join(old) if old else None, "new": ", ".join(new) if new else None}
 
 
@@ -163,16 +198,6 @@ def format_aspect(package: DiffedPackage, name: str) -> str:
     return ", ".join(package.aspects.get(name, ()))
 
 
-# The aspects in the table for reviewers. Versions have columns of their own.
-_TOLD = (
-    *("kind", "object", "installedAs", "digest", "tag", "state", "released", "providedBy", "root"),
-    *("requiredBy", "replaces", "replacedBy", "detached", "staleEntry", "dependencies", "objects"),
-    *("family", "crossplane", "keptPins"),
-)
-_FACTS = (
-    *("kind", "object", "installedAs", "state", "released", "providedBy", "root", "requiredBy"),
-    *("replaces", "replacedBy", "detached", "objects"),
-)
 _CODE = re.compile(r"[^`|\\\n]+")
 _LONG_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
@@ -194,6 +219,7 @@ def format_markdown(diff: LockDiff) -> str:
     parts = [
         [EQUAL.strip()] if diff.equal else table,
         _listed("Inputs:", diff.inputs),
+        _listed("Lock:", diff.lock),
         _listed("Not a difference:", diff.explained),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
@@ -205,7 +231,7 @@ def _listed(title: str, texts: Sequence[str]) -> list[str]:
 
 def _changed_row(package: ChangedPackage) -> str:
     old, new = format_versions(package)
-    told = [_told(name, *package.changes[name]) for name in _TOLD if name in package.changes]
+    told = [_told(name, *pair) for name, pair in package.changes.items() if name != "version"]
     if package.moved_from:
         how = f" by {package.strategy}" if package.strategy else ""
         told.insert(0, f"from {code(package.moved_from)}{how}")
@@ -226,8 +252,8 @@ def _told(name: str, old: Sequence[str], new: Sequence[str]) -> str:
 
 
 def _facts(package: DiffedPackage) -> str:
-    told = [name for name in _FACTS if name in package.aspects]
-    return "<br>".join(f"{name}: {', '.join(map(code, package.aspects[name]))}" for name in told)
+    told = {**_decided(package.aspects), "objects": package.aspects.get("objects", ())}
+    return "<br>".join(f"{name}: {', '.join(map(code, texts))}" for name, texts in told.items() if texts)
 
 
 def _note(package: DiffedPackage) -> str:

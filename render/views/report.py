@@ -1,37 +1,58 @@
-"""The report of `lock` as text and JSON: what happened to each package, why, and what to do next."""
+"""The report of `lock` as text: what happened to each package, why, and what to do next."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeAlias
 
 from render.lifecycle.retire_checks import retire_command
+from render.lock.aspects import Differences, find_changed
 from render.lock.changes import Changes, Held, Moved, Pair, find_changes
 from render.lock.diff import step_of
 from render.lock.graph import Target
 from render.lock.model import Lock, LockedPackage, Provided, State
 from render.moves import Consent, Strategy
+from render.references import Source
 from render.semantic import Step
 from render.system.files import LOCK_FILE
 from render.texts import counted, visible
-from render.views.labels import format_locked, format_step, step_document
+from render.views.diff import format_change
+from render.views.labels import format_locked, format_step
 
 # Keys: the words of the report, and steps.
 Counts: TypeAlias = dict[str | Step, int]
 
+# The packages that other folders need of one, with these folders.
+Needed: TypeAlias = Mapping[Source, Sequence[str]]
+NOT_NEEDED: Needed = MappingProxyType({})
+
 _WIDTH = len("Detached")
 _BREAKING = [step for step in Step if step.may_break]
+# Without packages and inputs that differ, only the text of the file does.
+_REWRITTEN = "only its text, as xplock writes it"
 _CONSENTS = {Consent.MOVES: "your moves say so", Consent.CLAIM: "the new one claims it"}
 
 
-def format_report(folder: str, before: Lock, after: Lock, *, several: bool) -> str:
-    """Write one line for each change, and a summary."""
+def format_report(
+    folder: str,
+    before: Lock,
+    after: Lock,
+    *,
+    several: bool,
+    needed: Needed = NOT_NEEDED,
+    rewritten: bool = False,
+) -> str:
+    """Write one line for each change, and a summary; `rewritten` says that the text of the file changes."""
     changes = find_changes(before, after)
-    lines = [f"{word:<{_WIDTH}} {text}" for word, text in _lines(changes, after, folder)]
     where = LOCK_FILE if folder == "." else f"{folder}/{LOCK_FILE}"
+    told = [*_lines(changes, after, folder, needed), *_lock_lines(changes, first=not before.inputs)]
+    if rewritten and before == after:
+        told.append(("Changed", f"{where} ({_REWRITTEN})"))
+    lines = [f"{word:<{_WIDTH}} {text}" for word, text in told]
     head = [f"{folder}:"] if several and lines else []
     return "".join(f"{line}\n" for line in [*head, *lines, f"{where}: {_summary(changes, after)}"])
 
 
-def _lines(changes: Changes, after: Lock, folder: str) -> Iterator[tuple[str, str]]:
+def _lines(changes: Changes, after: Lock, folder: str, needed: Needed) -> Iterator[tuple[str, str]]:
     """Yield the first word of every line, and the rest of it."""
     # Reviewers look for the steps that may break something, and a long report is cut at its end.
     for old, new in sorted(changes.updated, key=lambda pair: not _may_break(pair)):
@@ -39,7 +60,7 @@ def _lines(changes: Changes, after: Lock, folder: str) -> Iterator[tuple[str, st
     yield from (("Added", f"{_pin(new)} ({_reason(new)})") for new in changes.added)
     yield from (("Moved", _moved(moved)) for moved in changes.moved)
     yield from (("Off", f"{_pin(new)} ({_off(new, folder)})") for new in changes.deactivated)
-    yield from (("Leaving", f"{_pin(new)} ({_leaving(new, folder)})") for new in changes.leaving)
+    yield from (("Leaving", f"{_pin(new)} ({_leaving(new, folder, needed)})") for new in changes.leaving)
     for old, new in changes.returned:
         was = "was deactivated" if old.state is State.DEACTIVATED else "was leaving"
         yield "Returned", f"{new.source} {_versions(old, new)} ({_step(old, new)}{_reason(new)}; it {was})"
@@ -48,6 +69,19 @@ def _lines(changes: Changes, after: Lock, folder: str) -> Iterator[tuple[str, st
     yield from _attachment_lines(changes)
     yield from (("Held", _held(held)) for held in changes.held)
     yield from (("Provided", _provided(old, new)) for old, new in changes.provided)
+    yield from (("Provided", f"{_pin(old)} (no longer needed)") for old in changes.unneeded)
+    yield from (("Changed", f"{_pin(one.package)} ({_aspects(one.aspects)})") for one in changes.changed)
+
+
+def _lock_lines(changes: Changes, *, first: bool) -> Iterator[tuple[str, str]]:
+    """Yield what changed beside the packages; in a first lock every input is new."""
+    if changes.inputs and not first:
+        yield "Inputs", visible("; ".join(changes.inputs))
+    yield from (("Lock", text) for text in changes.lock)
+
+
+def _aspects(aspects: Differences) -> str:
+    return "; ".join(visible(format_change(name, *pair)) for name, pair in aspects.items())
 
 
 def _attachment_lines(changes: Changes) -> Iterator[tuple[str, str]]:
@@ -79,6 +113,7 @@ def count_changes(changes: Changes) -> Counts:
         "returned": len(changes.returned),
         "released": len(changes.released),
         "removed": len(changes.removed),
+        "changed": len(changes.changed),
     }
 
 
@@ -133,7 +168,10 @@ def _off(package: LockedPackage, folder: str) -> str:
     return f"replaced by {successors}; retire when everyone has moved: {retire_command([package], [folder])}"
 
 
-def _leaving(package: LockedPackage, folder: str) -> str:
+def _leaving(package: LockedPackage, folder: str, needed: Needed) -> str:
+    users = needed.get(package.source)
+    if users:
+        return f"nothing requires it here, but {', '.join(map(visible, users))} does; ask for it again"
     if package.required_by:
         return f"only {', '.join(map(visible, package.required_by))} requires it, which is leaving too"
     return f"nothing requires it any more; held until: {retire_command([package], [folder])}"
@@ -156,7 +194,15 @@ def _held(held: Held) -> str:
 def _provided(old: Provided | None, new: Provided) -> str:
     before = f"{format_locked(old)} -> " if old and old.version != new.version else ""
     step = _step(old, new) if old else ""
-    return f"{new.source} {before}{format_locked(new)} ({step}by {visible(new.folder)})"
+    others = _aspects(provided_aspects(old, new))
+    more = f"; {others}" if others else ""
+    return f"{new.source} {before}{format_locked(new)} ({step}by {visible(new.folder)}{more})"
+
+
+def provided_aspects(old: Provided | None, new: Provided) -> Differences:
+    """Return what changed about a provided package beside its version."""
+    found = find_changed(old, new) if old else {}
+    return {name: pair for name, pair in found.items() if name not in ("version", "digest")}
 
 
 def _reason(package: LockedPackage) -> str:
@@ -186,83 +232,3 @@ def _pin(package: Target) -> str:
 
 def _object(package: LockedPackage) -> str:
     return f"{package.kind} {package.object_name}"
-
-
-def report_document(folder: str, before: Lock, after: Lock) -> dict[str, Any]:
-    """Return the changes as JSON values: one list for each kind of change."""
-    changes = find_changes(before, after)
-    return {
-        "folder": folder,
-        "packages": len(after.packages),
-        "deactivated": len(after.deactivated),
-        "unchanged": unchanged(changes, after),
-        "added": [_entry(package) for package in changes.added],
-        "updated": [_change(pair) for pair in changes.updated],
-        "moved": [_moved_document(moved) for moved in changes.moved],
-        "off": [_entry(package) for package in changes.deactivated],
-        "leaving": [_entry(package) for package in changes.leaving],
-        "returned": [_change(pair) for pair in changes.returned],
-        "released": [_entry(package) for package in changes.released],
-        "removed": [{**_entry(package), "reason": removal(package, after)} for package in changes.removed],
-        "detached": [_entry(package) for package in changes.detached],
-        "attached": [_entry(package) for package in changes.attached],
-        **_held_back(changes),
-        "provided": [_provided_document(old, new) for old, new in changes.provided],
-    }
-
-
-def _held_back(changes: Changes) -> dict[str, Any]:
-    return {
-        "unpinned": [
-            {**_entry(one.package), "pins": [{"tag": pin.tag, "digest": pin.digest} for pin in one.pins]}
-            for one in changes.unpinned
-        ],
-        "held": [
-            {**_entry(held.package), "heldBy": [str(holder.source) for holder in held.holders]}
-            for held in changes.held
-        ],
-    }
-
-
-def _change(pair: Pair) -> dict[str, Any]:
-    old, new = pair
-    step = step_document(step_of(old, new))
-    return {**_entry(new), "from": old.version, "fromDigest": old.digest, **step}
-
-
-def _moved_document(moved: Moved) -> dict[str, Any]:
-    return {
-        "from": str(moved.replaced.source),
-        "fromVersion": moved.old.version if moved.old else None,
-        "to": [_entry(target) for target in moved.targets],
-        "strategy": moved.replaced.strategy,
-        "earlierStrategy": moved.earlier,
-        "consent": moved.replaced.consent,
-    }
-
-
-def _provided_document(old: Provided | None, new: Provided) -> dict[str, Any]:
-    return {
-        "source": str(new.source),
-        "version": new.version,
-        "digest": new.digest,
-        "folder": new.folder,
-        "from": old.version if old else None,
-        **step_document(step_of(old, new) if old else None),
-    }
-
-
-def _entry(package: LockedPackage) -> dict[str, Any]:
-    return {
-        "source": str(package.source),
-        "installedAs": str(package.installed_as) if package.installed_as else None,
-        "version": package.version,
-        "digest": package.digest,
-        "kind": package.kind,
-        "object": package.object_name,
-        "state": package.state,
-        "root": package.root,
-        "requiredBy": list(package.required_by),
-        "replacedBy": [str(source) for source in package.replaced_by],
-        "detached": list(package.detached),
-    }

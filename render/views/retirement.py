@@ -6,6 +6,7 @@ from typing import Any
 from render.lifecycle.ownership import format_counts
 from render.lifecycle.retire import Retirement
 from render.lifecycle.retire_checks import list_packages, retire_advice, retire_command
+from render.lifecycle.states import NOTHING_LEFT
 from render.lock.model import LockedPackage, State
 from render.packages import Kind
 from render.system.files import LOCK_FILE
@@ -15,6 +16,7 @@ from render.views.labels import format_pin, life_document, target_document
 _WIDTH = len("Released")
 _SHOWN = 5
 _NEXT_SYNC = "With its next sync that prunes"
+_WITH_APPLICATION = f"{_NEXT_SYNC}, or with its Application,"
 _SECOND_STEP = "After the second step"
 
 
@@ -39,7 +41,10 @@ def retirement_hints(made: Sequence[Retirement]) -> list[str]:
     released = [package for one in made for package in one.released]
     waiting = [package for one in made for package in one.waiting]
     free = [package for one in made for package in one.free]
-    hints = [_deletion(package, _NEXT_SYNC) for one in made for package in one.dropped]
+    empty = [one for one in made if one.dropped and not one.lock.installed()]
+    when = _WITH_APPLICATION if empty else _NEXT_SYNC
+    hints = [_deletion(package, when) for one in made for package in one.dropped]
+    hints += [f"In {visible(one.folder.name)} {NOTHING_LEFT}." for one in empty]
     if released:
         hints.append(
             f"With its next sync Argo CD takes the guard off {_objects(released)}; that deletes nothing yet."

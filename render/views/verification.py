@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from render.lock.model import LockedPackage, State
+from render.lock.graph import Target
+from render.lock.model import Provided, State
 from render.lock.verify import VerifyFinding
 from render.texts import counted, redact, visible
 
@@ -30,7 +31,7 @@ def findings_document(folder: str, packages: int, findings: Sequence[VerifyFindi
             {
                 "source": str(finding.package.source),
                 "object": finding.package.object_name,
-                "state": finding.package.state,
+                "state": "provided" if isinstance(finding.package, Provided) else finding.package.state,
                 "version": finding.package.version,
                 "digest": finding.package.digest,
                 "trouble": finding.trouble,
@@ -41,6 +42,11 @@ def findings_document(folder: str, packages: int, findings: Sequence[VerifyFindi
     }
 
 
-def _named(package: LockedPackage) -> str:
-    off = " (deactivated)" if package.state is State.DEACTIVATED else ""
-    return f"{package.source} {visible(package.version)}{off}"
+def _named(package: Target) -> str:
+    return f"{package.source} {visible(package.version)}{_mark(package)}"
+
+
+def _mark(package: Target) -> str:
+    if isinstance(package, Provided):
+        return f" (provided by {visible(package.folder)})"
+    return " (deactivated)" if package.state is State.DEACTIVATED else ""

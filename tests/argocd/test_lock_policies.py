@@ -10,6 +10,7 @@ from rig.argocd.plugin_calls import Fleet, committed, refused
 from rig.builders.projects import World, text_of
 from rig.git.repositories import clone, git, git_in_between, paths_in, save, text_at
 from rig.registry.http_server import RecordingServer, answer
+from rig.registry.layout_server import serve_layout
 
 from render import __version__
 from render.app.operator_settings import OperatorSettings
@@ -52,6 +53,24 @@ def test_the_next_refresh_renders_what_was_committed(fleet: Fleet) -> None:
     assert "xpkg.example.org/acme/app:v1.0.0" in done.output
 
 
+def test_a_folder_that_asks_for_nothing_any_more_gets_a_lock_in_which_everything_is_leaving(
+    fleet: Fleet,
+) -> None:
+    fleet.generate()
+    fleet.pull()
+    fleet.ask()
+    fleet.push("ask for nothing")
+
+    done = fleet.generate()
+
+    assert done == committed(fleet.tip)
+    fleet.pull()
+    rendered = fleet.generate()
+    assert (rendered.code, rendered.errors) == (0, "")
+    assert "xpkg.example.org/acme/app:v1.0.0" in rendered.output
+    assert text_of(fleet.folder).count(b"state: orphaned") == 2
+
+
 def test_the_commit_says_who_made_it_and_from_what(fleet: Fleet) -> None:
     fleet.generate()
 
@@ -66,11 +85,13 @@ def test_what_people_should_know_about_the_lock_is_in_its_commit(fleet: Fleet, t
     world = World(tmp_path / "other-world")
     world.publish("user v1.0.0", {"lib": ">=v1"})
     world.publish("lib v1.0.0", kind="Function")
-    written = world.project("template", "user:v1.0.0") / "xplock.yaml"
-    (fleet.folder / "xplock.yaml").write_text(written.read_text())
-    fleet.push()
+    with serve_layout(world.layout, "xpkg.example.org") as server:
+        world.host = server.host
+        written = world.project("template", "user:v1.0.0") / "xplock.yaml"
+        (fleet.folder / "xplock.yaml").write_text(written.read_text())
+        fleet.push()
 
-    done = fleet.generate(XPLOCK_CACHE_DIR="/proc/nowhere")
+        done = fleet.generate(XPLOCK_CACHE_DIR="/proc/nowhere", XPLOCK_PLAIN_HTTP=server.host)
 
     message = git(fleet.server, "log", "-1", "--format=%B", "main")
     user, lib = "xpkg.example.org/acme/user", "xpkg.example.org/acme/lib"

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from render.argocd.parameters import InvalidParameters, announce, apply_parameters, read_parameters
+from render.argocd.parameters import (
+    Chosen,
+    InvalidParameters,
+    InvalidVariables,
+    announce,
+    apply_parameters,
+    read_parameters,
+)
 from render.inputs.projects import Inputs
 from render.settings import Settings, Waves
 
@@ -13,6 +20,11 @@ from render.settings import Settings, Waves
 def inputs(folder: Path, settings: Settings | None = None) -> Inputs:
     """Return what a folder asks for, which is nothing."""
     return Inputs(folder, (), settings or Settings(), (), (), {})
+
+
+def texts(environ: dict[str, str]) -> dict[str, str]:
+    """Return the values of the parameters in an environment."""
+    return {name: chosen.text for name, chosen in read_parameters(environ).items()}
 
 
 def given(*entries: object) -> dict[str, str]:
@@ -24,7 +36,7 @@ def given(*entries: object) -> dict[str, str]:
 def test_an_application_without_parameters_chooses_nothing(text: str | None) -> None:
     environ = {} if text is None else {"ARGOCD_APP_PARAMETERS": text}
 
-    assert read_parameters(environ) == {}
+    assert texts(environ) == {}
 
 
 def test_a_parameter_wins_over_env_and_env_over_the_operator() -> None:
@@ -32,9 +44,9 @@ def test_a_parameter_wins_over_env_and_env_over_the_operator() -> None:
     tenant = operator | {"ARGOCD_ENV_XPLOCK_WAVES": "tenant"}
     everyone = tenant | given({"name": "waves", "string": "parameter"})
 
-    assert read_parameters(operator) == {"waves": "operator", "overlay": "operator"}
-    assert read_parameters(tenant) == {"waves": "tenant", "overlay": "operator"}
-    assert read_parameters(everyone) == {"waves": "parameter", "overlay": "operator"}
+    assert texts(operator) == {"waves": "operator", "overlay": "operator"}
+    assert texts(tenant) == {"waves": "tenant", "overlay": "operator"}
+    assert texts(everyone) == {"waves": "parameter", "overlay": "operator"}
 
 
 def test_an_empty_text_chooses_nothing() -> None:
@@ -42,11 +54,11 @@ def test_an_empty_text_chooses_nothing() -> None:
         {"name": "waves", "string": ""}
     )
 
-    assert read_parameters(environ) == {"waves": "graph"}
+    assert texts(environ) == {"waves": "graph"}
 
 
 def test_variables_that_argo_cd_makes_of_parameters_are_not_read() -> None:
-    assert read_parameters({"PARAM_WAVES": "graph"}) == {}
+    assert texts({"PARAM_WAVES": "graph"}) == {}
 
 
 @pytest.mark.parametrize(
@@ -80,7 +92,7 @@ def test_what_is_not_json_is_told(text: str) -> None:
 @pytest.mark.parametrize("text", ['"waves"', "7", "{}", "true"])
 def test_json_that_is_no_list_of_parameters_chooses_nothing_or_is_told(text: str) -> None:
     if text == "{}":
-        assert read_parameters({"ARGOCD_APP_PARAMETERS": text}) == {}
+        assert texts({"ARGOCD_APP_PARAMETERS": text}) == {}
         return
     with pytest.raises(InvalidParameters):
         read_parameters({"ARGOCD_APP_PARAMETERS": text})
@@ -94,10 +106,10 @@ def test_more_than_anybody_needs_is_refused_unread() -> None:
 def test_waves_are_changed_and_nothing_else(tmp_path: Path) -> None:
     before = inputs(tmp_path)
 
-    after = apply_parameters(before, {"waves": "graph"})
+    after = apply_parameters(before, {"waves": Chosen("graph")})
 
     assert after.settings.waves == Waves.GRAPH
-    assert apply_parameters(after, {"waves": "flat"}) == before
+    assert apply_parameters(after, {"waves": Chosen("flat")}) == before
 
 
 @pytest.mark.parametrize("overlay", ["/etc", "nowhere", "file", "x" * 300, "\0"])
@@ -105,7 +117,7 @@ def test_an_overlay_is_a_folder_that_is_there(tmp_path: Path, overlay: str) -> N
     (tmp_path / "file").write_text("")
 
     with pytest.raises(InvalidParameters) as caught:
-        apply_parameters(inputs(tmp_path), {"overlay": overlay})
+        apply_parameters(inputs(tmp_path), {"overlay": Chosen(overlay)})
 
     assert caught.value.why == (f"overlay: {overlay!r} is not a folder, relative to the project",)
 
@@ -113,7 +125,7 @@ def test_an_overlay_is_a_folder_that_is_there(tmp_path: Path, overlay: str) -> N
 def test_an_overlay_inside_of_the_project_is_taken(tmp_path: Path) -> None:
     (tmp_path / "overlays/production").mkdir(parents=True)
 
-    chosen = apply_parameters(inputs(tmp_path), {"overlay": "overlays/production"})
+    chosen = apply_parameters(inputs(tmp_path), {"overlay": Chosen("overlays/production")})
 
     assert chosen.settings.overlay == tmp_path / "overlays/production"
 
@@ -136,3 +148,24 @@ def test_the_announcement_shows_variables_in_their_order_and_no_parameter(tmp_pa
     announced = json.loads(announce(Settings(), tmp_path, environ))
 
     assert [entry["string"] for entry in announced] == ["graph", "operator"]
+
+
+def test_a_wrong_variable_of_the_operator_is_not_told_as_a_parameter(tmp_path: Path) -> None:
+    chosen = read_parameters({"XPLOCK_OVERLAY": "nowhere", "XPLOCK_WAVES": "deep"})
+
+    with pytest.raises(InvalidVariables) as caught:
+        apply_parameters(inputs(tmp_path), chosen)
+
+    assert caught.value.why == (
+        "XPLOCK_WAVES: expected flat or graph, found 'deep'",
+        "XPLOCK_OVERLAY: 'nowhere' is not a folder, relative to the project",
+    )
+
+
+def test_a_wrong_parameter_is_told_before_a_wrong_variable(tmp_path: Path) -> None:
+    environ = {"XPLOCK_OVERLAY": "nowhere"} | given({"name": "waves", "string": "deep"})
+
+    with pytest.raises(InvalidParameters) as caught:
+        apply_parameters(inputs(tmp_path), read_parameters(environ))
+
+    assert caught.value.why == ("waves: expected flat or graph, found 'deep'",)

@@ -28,8 +28,8 @@ HEAVY = ("urllib3", "git", "jinja2", "click", "yaml", "rich", "oras", "requests"
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    """A small ecosystem: app, tool and old all need base."""
-    return small_world(tmp_path)
+    """A small ecosystem, in a repository: app, tool and old all need base."""
+    return small_world(new_repository(tmp_path))
 
 
 @pytest.fixture

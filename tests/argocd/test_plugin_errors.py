@@ -27,7 +27,7 @@ OF_NOTHING = "patches: [{patch: '{apiVersion: v1, kind: Odd, metadata: {name: no
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with a project that is locked, and beside it one that is not."""
     tree = tmp_path_factory.mktemp("template") / "tree"
-    world = small_world(tree)
+    world = small_world(tree, relative=True)
     world.project(SHOP, "app:v1.0.0")
     world.project("platform", "base:v1.1.0")
     assert run(["-q", "lock", str(tree / SHOP)]) == 0
@@ -130,7 +130,7 @@ FAILURES = {
     "an overlay that is not there": Failure(2, "overlay: 'over' is not a folder", (add("overlay: over\n"),)),
     "an overlay outside": Failure(
         2,
-        "it is outside of the repository",
+        "overlay: '../../..' is outside of the repository",
         (lambda tree: (tree / ".git").mkdir(), add("overlay: ../../..\n")),
     ),
     "a link to nothing": Failure(2, "it is a broken link", (link("a.yaml", "gone.yaml"),)),

@@ -131,13 +131,11 @@ PROVIDER = (
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
-        ({}, "app"),
-        ({"notes.txt": "none"}, "app"),
         ({"p.yaml": PROVIDER}, "app/p.yaml"),
         ({"a.yaml": "", "kustomization.yaml": "resources: [p.yaml]", "p.yaml": PROVIDER}, "app/kustomization.yaml"),
         ({"a.yaml": "", "xplock.yaml": "unknown: 1"}, "app/xplock.yaml"),
     ],
-    ids=["empty", "no YAML", "a manifest", "a kustomization", "settings"],
+    ids=["a manifest", "a kustomization", "settings"],
 )  # fmt: skip
 def test_a_place_is_one_that_exists(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], expected: str
@@ -149,6 +147,18 @@ def test_a_place_is_one_that_exists(
 
     found = {rule: place.file for rule, place in places("app").items()}
     assert found == dict.fromkeys(["inputs-invalid", "lock-missing"], Path(expected))
+
+
+@pytest.mark.parametrize("name", ["", "notes.txt"])
+def test_the_place_of_a_folder_that_asks_for_nothing_is_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("app").mkdir()
+    if name:
+        Path("app", name).write_text("none")
+
+    assert {rule: place.file for rule, place in places("app").items()} == {"inputs-invalid": Path("app")}
 
 
 def test_what_is_not_used_any_more_is_found_in_a_file_that_exists(world: World) -> None:

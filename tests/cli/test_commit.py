@@ -21,6 +21,7 @@ from rig.git.repositories import (
     paths_in,
     plant_canaries,
     project,
+    record_of,
     save,
     shop,
     status,
@@ -33,7 +34,7 @@ from render.cli.run import run
 from render.git.trailers import digest_inputs, parse_trailers
 from render.system.files import LOCK_FILE
 
-RECORD = digest_inputs({"setting roots": "sha256:" + "0" * 64})
+RECORD = digest_inputs(record_of())
 MESSAGE = f"""\
 lock shop: 1 updated (1 major)
 
@@ -111,7 +112,7 @@ def test_a_lock_that_is_only_to_be_added_some_day_is_simply_committed(root: Path
         git(root, "checkout", "--quiet", "--orphan", "fresh")
     git(root, "add", "--intent-to-add", SHOP)
 
-    code = run(["commit", str(root / "shop")])
+    code = run(["commit", "--with-inputs", str(root / "shop")])
 
     assert code == 0
     assert git(root, "status", "--porcelain", SHOP) == ""
@@ -203,34 +204,14 @@ def test_what_was_committed_is_told_even_if_another_repository_fails(
 def test_a_project_in_the_root_has_no_folder_in_its_message(tmp_path: Path) -> None:
     root = new_repository(tmp_path / "repository")
     project(root, name=".")
+    git(root, "add", "xplock.yaml")
+    git(root, "commit", "--quiet", "-m", "inputs")
 
     code = run(["commit", str(root)])
 
     assert code == 0
-    assert git(root, "log", "--format=%s") == "lock: 1 added"
+    assert git(root, "log", "-1", "--format=%s") == "lock: 1 added"
     assert paths_in(root) == [LOCK_FILE]
-
-
-def test_files_that_the_lock_was_made_for_and_that_are_not_committed_are_told(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (root / "shop" / "xplock.yaml").write_text(ASKS + "detach: all\n")
-    (root / "shop" / "new.yaml").write_text("{}\n")
-
-    code = run(["commit", str(root / "shop")])
-
-    assert code == 0
-    assert "not in that commit as they are here: new.yaml, xplock.yaml" in capsys.readouterr().err
-
-
-def test_files_that_are_committed_with_other_line_ends_are_not_told(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (root / "shop" / "xplock.yaml").write_bytes(ASKS.replace("\n", "\r\n").encode())
-
-    run(["commit", str(root / "shop")])
-
-    assert capsys.readouterr().err == ""
 
 
 def test_a_folder_without_a_lock_or_with_a_broken_one_is_not_committed(root: Path) -> None:
@@ -290,17 +271,16 @@ def test_a_new_branch_may_start_elsewhere(root: Path) -> None:
     assert head(root, "update^") == first
 
 
-def test_an_existing_branch_is_added_to(root: Path) -> None:
+def test_an_existing_branch_without_commits_of_its_own_starts_at_head(root: Path) -> None:
     git(root, "branch", "update")
     (root / "README").write_text("more\n")
     git(root, "commit", "--quiet", "-m", "more", "README")
-    start = head(root, "update")
+    before = head(root)
 
     code = run(["commit", "--branch", "update", str(root / "shop")])
 
     assert code == 0
-    assert head(root, "update^") == start
-    assert head(root, "main") == head(root)
+    assert head(root, "update^") == before == head(root, "main")
 
 
 def test_a_branch_on_which_something_else_is_asked_for_is_refused(
@@ -311,7 +291,9 @@ def test_a_branch_on_which_something_else_is_asked_for_is_refused(
     git(root, "commit", "--quiet", "-m", "inputs", "shop/xplock.yaml")
     start = head(root, "update")
 
-    existing = run(["commit", "--branch", "update", str(root / "shop")])
+    (root / SHOP).write_bytes(lock_text("app v2.0.0", asks=ASKS + "detach: all\n"))
+
+    existing = run(["commit", "--branch", "update", "--from", "update", str(root / "shop")])
     new = run(["commit", "--branch", "other", "--from", "update", str(root / "shop")])
 
     assert (existing, new, head(root, "update")) == (3, 3, start)
@@ -319,13 +301,13 @@ def test_a_branch_on_which_something_else_is_asked_for_is_refused(
     assert git(root, "branch", "--list", "other") == ""
 
 
-def test_a_branch_that_exists_cannot_start_elsewhere(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_current_branch_cannot_start_elsewhere(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     git(root, "branch", "update")
 
-    code = run(["commit", "--branch", "update", "--from", "main", str(root / "shop")])
+    code = run(["commit", "--branch", "main", "--from", "update", str(root / "shop")])
 
     assert code == 2
-    assert "branch update exists already" in capsys.readouterr().err
+    assert "branch main is the current one" in capsys.readouterr().err
 
 
 def test_a_branch_that_another_work_tree_is_on_is_left_alone(
@@ -402,12 +384,12 @@ def test_a_branch_without_a_first_commit_gets_one(tmp_path: Path) -> None:
     project(root)
     git(root, "add", "shop/xplock.yaml")
 
-    code = run(["commit", str(root / "shop")])
+    code = run(["commit", "--with-inputs", str(root / "shop")])
 
     assert code == 0
     assert git(root, "rev-list", "--count", "HEAD") == "1"
-    assert paths_in(root) == [SHOP]
-    assert git(root, "status", "--porcelain") == "A  shop/xplock.yaml"
+    assert paths_in(root) == [SHOP, "shop/xplock.yaml"]
+    assert git(root, "status", "--porcelain") == ""
 
 
 # What comes out
@@ -422,6 +404,7 @@ def test_programs_get_everything_as_json(root: Path, capsys: pytest.CaptureFixtu
     request = made.pop("pullRequest")
     assert made == {
         "folders": ["shop"],
+        "files": [SHOP],
         "branch": "update",
         "commit": head(root, "update"),
         "parent": parent,
@@ -429,7 +412,7 @@ def test_programs_get_everything_as_json(root: Path, capsys: pytest.CaptureFixtu
         "remote": None,
         "remoteBranch": None,
         "behind": False,
-        "message": MESSAGE + "\n",
+        "message": f"{MESSAGE}\nXplock-Base: {parent}\n",
     }
     assert request["title"] == "lock shop: 1 updated (1 major)"
     assert request["body"].startswith("| | package |")

@@ -7,16 +7,18 @@ from pathlib import Path
 
 import pytest
 from rig.builders.packages import build
-from rig.deploy.kustomize import TOP, parsed, read_one
+from rig.deploy.kustomize import parsed, read_one
 
 from render.app.package import build_into_layout
-from render.app.scaffold import Choices, choose_pieces, format_file
+from render.app.scaffold.choices import Choices
+from render.app.scaffold.pieces import choose_pieces, format_file
 from render.cli.run import run
 from render.limits import Limits
 from render.references import parse_reference
 from render.registry.layout import Layout
 
 URL = "https://git.example.org/acme/platform.git"
+SAMPLE = parse_reference("xpkg.crossplane.io/crossplane-contrib/provider-nop:v0.4.0")
 META = '{"apiVersion": "meta.pkg.crossplane.io/v1", "kind": "Provider", "metadata": {"name": "provider-nop"}}'
 
 
@@ -48,12 +50,15 @@ def files_of(folder: Path) -> list[str]:
 
 BELOW_PROJECT = [
     "argocd/application.yaml",
-    "argocd/argocd-cm.yaml",
-    "argocd/cronjob.yaml",
     "argocd/kustomization.yaml",
-    "argocd/plugin.yaml",
-    "argocd/repo-server.yaml",
     "provider.yaml",
+]
+INSTALL = [
+    "health/argocd-cm.yaml",
+    "health/kustomization.yaml",
+    "kustomization.yaml",
+    "plugin.yaml",
+    "repo-server.yaml",
 ]
 
 
@@ -164,7 +169,7 @@ def test_nothing_is_overwritten(repository: Path, capsys: pytest.CaptureFixture[
     assert (repository / "argocd/application.yaml").read_text() == "mine"
     assert "Left     .pre-commit-config.yaml (is shared with others)\n" in told
     assert "Left     argocd/application.yaml (exists already)\n" in told
-    assert "Wrote    argocd/plugin.yaml\n" in told
+    assert "Wrote    argocd/kustomization.yaml\n" in told
 
 
 @pytest.mark.parametrize("options", [[], ["--force"]])
@@ -174,16 +179,17 @@ def test_nothing_is_overwritten(repository: Path, capsys: pytest.CaptureFixture[
         ("github", ".pre-commit-config.yaml", "add below its repos"),
         ("github", ".github/workflows/xplock.yaml", "add below its jobs"),
         ("gitlab", ".gitlab-ci.yml", "add to it"),
+        ("gitlab", "renovate.json", "add below its packageRules"),
     ],
 )
 def test_a_second_folder_leaves_what_is_shared_and_tells_what_to_add(
     repository: Path, ci: str, name: str, heading: str, options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(["init", "clusters/one", "--ci", ci])
+    run(["init", "clusters/one", "--ci", ci, "--renovate"])
     first = (repository / name).read_text()
     capsys.readouterr()
 
-    code = run(["init", "clusters/two", "--ci", ci, *options])
+    code = run(["init", "clusters/two", "--ci", ci, "--renovate", *options])
 
     output = capsys.readouterr()
     _, _, rest = output.err.partition(f"{name} stays as it is; for this folder, {heading}:\n")
@@ -192,8 +198,9 @@ def test_a_second_folder_leaves_what_is_shared_and_tells_what_to_add(
     assert f"Left     {name} (is shared with others)\n" in output.out
     assert (repository / name).read_text() == first
     # As if somebody had pasted it.
-    [both] = parsed(f"{first}{added}\n".encode())
-    places = re.findall(r"'(clusters/\w+)'", str(both))
+    pasted = f"[{first},{added}]" if name.endswith(".json") else f"{first}{added}\n"
+    [both] = [json.loads(pasted)] if name.endswith(".json") else parsed(pasted.encode())
+    places = re.findall(r"[ ']((?<=')clusters/\w+|(?<=xplock lock )clusters/\w+)'", str(both))
     assert places.count("clusters/one") == places.count("clusters/two") > 0
 
 
@@ -201,9 +208,9 @@ def test_a_second_folder_leaves_what_is_shared_and_tells_what_to_add(
 def test_what_is_only_an_example_is_told_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     image = Choices().image
 
-    run(["init", "clusters/one"])
+    run(["init", "clusters/one", "--ci", "github"])
     unnamed = capsys.readouterr().err
-    run(["init", "clusters/two", "--image", "registry.example.org/tools:v9"])
+    run(["init", "clusters/two", "--cron-job", "--image", "registry.example.org/tools:v9"])
     named = capsys.readouterr().err
 
     sample = "is an example: replace it by what you want, then run: xplock lock clusters"
@@ -212,7 +219,29 @@ def test_what_is_only_an_example_is_told_with_what_to_do(capsys: pytest.CaptureF
         f"clusters/one/provider.yaml {sample}/one",
     ]
     assert named.startswith(f"clusters/two/provider.yaml {sample}/two\n")
-    assert Path("clusters/one/provider.yaml").read_text().startswith("# An example, which no registry has: ")
+
+
+@pytest.mark.usefixtures("repository")
+def test_an_image_that_no_file_names_is_not_mentioned(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["init", "clusters/one"])
+
+    assert "image" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("repository")
+def test_the_command_to_run_next_can_be_pasted(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["init", "clusters/my shop"])
+
+    assert capsys.readouterr().err.endswith("then run: xplock lock 'clusters/my shop'\n")
+
+
+def test_the_sample_is_a_package_that_exists(here: Path) -> None:
+    run(["init"])
+
+    package = read_one(here / "provider.yaml")["spec"]["package"]
+    # A provider that does nothing, which Crossplane's own tests install from there.
+    assert package == str(SAMPLE)
+    assert not package.partition("/")[0].endswith((".example", "example.org", "example.com"))
 
 
 @pytest.mark.usefixtures("repository")
@@ -232,17 +261,21 @@ def test_force_replaces_all_but_what_the_folder_asks_for(
 ) -> None:
     run(["init"])
     capsys.readouterr()
-    for name in ("provider.yaml", "argocd/plugin.yaml"):
+    written = (repository / "argocd/kustomization.yaml").read_bytes()
+    for name in ("provider.yaml", "argocd/kustomization.yaml"):
         (repository / name).write_text("# mine\n")
 
     code = run(["init", "--force"])
 
     told = capsys.readouterr().out
     assert code == 0
-    assert (repository / "argocd/plugin.yaml").read_bytes() == (TOP / "plugin.yaml").read_bytes()
+    assert (repository / "argocd/kustomization.yaml").read_bytes() == written
     assert (repository / "provider.yaml").read_text() == "# mine\n"
-    assert "Wrote    argocd/plugin.yaml\nLeft     provider.yaml (the folder has manifests already)\n" in told
-    assert "Left     argocd/cronjob.yaml (is the same)\n" in told
+    assert (
+        "Wrote    argocd/kustomization.yaml\nLeft     provider.yaml (the folder has manifests already)\n"
+        in told
+    )
+    assert "Left     argocd/application.yaml (is the same)\n" in told
 
 
 def test_what_is_rendered_can_go_to_a_branch_of_its_own(repository: Path) -> None:
@@ -252,14 +285,38 @@ def test_what_is_rendered_can_go_to_a_branch_of_its_own(repository: Path) -> Non
     assert (code, hydrator["drySource"]["plugin"]) == (0, {"name": "xplock"})
     assert hydrator["drySource"]["repoURL"] == URL
     assert hydrator["syncSource"] == {"targetBranch": "rendered/one", "path": "clusters/one"}
-    assert not (repository / "clusters/one/argocd/commit.yaml").exists()
+
+
+def test_the_install_for_an_argo_cd_is_apart_from_every_folder(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(["init", "--argocd", "argocd/xplock", "--image", "registry.example.org/tools:v9"])
+
+    output = capsys.readouterr()
+    assert (code, files_of(repository)) == (0, [f"argocd/xplock/{name}" for name in INSTALL])
+    [sidecar] = read_one(repository / "argocd/xplock/repo-server.yaml")["spec"]["template"]["spec"][
+        "containers"
+    ]
+    assert sidecar["image"] == "registry.example.org/tools:v9"
+    assert output.err.splitlines() == [
+        "name argocd/xplock and argocd/xplock/health below `components` in the kustomization of your Argo CD"
+    ]
+
+
+def test_an_install_without_a_repository_misses_no_url(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(["init", "--argocd"])
+
+    assert (code, files_of(here)) == (0, INSTALL)
+    assert "--repo" not in capsys.readouterr().err
 
 
 def test_the_plugin_may_commit_to_the_branch_that_is_named(repository: Path) -> None:
-    code = run(["init", "clusters/one", "--commit-to", "release"])
+    code = run(["init", "--argocd", "xplock", "--commit-to", "release"])
 
-    patch = read_one(repository / "clusters/one/argocd/commit.yaml")
-    patches = read_one(repository / "clusters/one/argocd/kustomization.yaml")["patches"]
+    patch = read_one(repository / "xplock/commit.yaml")
+    patches = read_one(repository / "xplock/kustomization.yaml")["patches"]
     [container] = patch["spec"]["template"]["spec"]["containers"]
     assert (code, container["env"][0]["value"]) == (0, f"{URL}#release")
     assert "commit.yaml" in [entry["path"] for entry in patches]
@@ -294,7 +351,7 @@ def test_quietly_nothing_is_told(here: Path, capsys: pytest.CaptureFixture[str])
 def test_a_program_gets_the_same_as_json(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / ".pre-commit-config.yaml").write_text("repos: []\n")
 
-    [hooks] = [piece for piece in choose_pieces(Choices(), sample=True) if piece.shared]
+    [hooks] = [piece for piece in choose_pieces(sample=True) if piece.shared]
 
     code = run(["init", "new", "-o", "json", "--dry-run"])
 
@@ -323,7 +380,14 @@ def test_a_program_gets_the_same_as_json(repository: Path, capsys: pytest.Captur
         ["--repo", "https://[git.example.org/a.git"],
         ["--image", "no image"],
         ["--ci", "other"],
-        ["--commit-to", "a,b"],
+        ["--argocd", "--commit-to", "a,b"],
+        ["--commit-to", "main"],
+        ["--argocd", "--ci", "github"],
+        ["--argocd", "--renovate"],
+        ["--argocd", "--name", "x"],
+        ["--demo", "--argocd"],
+        ["--demo", "--force"],
+        ["--demo", "--repo", URL],
         ["a\nb"],
     ],
 )
@@ -361,9 +425,8 @@ def test_a_place_that_cannot_be_written_is_told(here: Path, capsys: pytest.Captu
 def test_a_scaffold_locks_and_renders_the_sample_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sample = parse_reference("xpkg.example.org/acme/provider-nop:v0.4.0")
     built = build(tmp_path / "package", {"crossplane.yaml": META})
-    build_into_layout(built, Layout(tmp_path / "layout", Limits()), [sample])
+    build_into_layout(built, Layout(tmp_path / "layout", Limits()), [SAMPLE])
     run(["init", "--ci", "github"])
 
     locked = run(["-q", "lock", "--layout", str(tmp_path / "layout")])

@@ -269,7 +269,7 @@ def test_offline_says_what_is_not_at_hand(tmp_path: Path, capsys: pytest.Capture
     code = run(["lock", "--offline", str(tmp_path)])
 
     assert code == 1
-    assert f"{HOME}/app is not available offline" in capsys.readouterr().err
+    assert f"{HOME}/app:v1.0.0 is not available offline" in capsys.readouterr().err
 
 
 def test_a_locked_version_that_vanished_is_not_lowered_silently(
@@ -418,10 +418,12 @@ def test_what_leaves_moves_and_returns_is_told_step_by_step(
     assert first[-1] == "3 packages, 3 added, 0 unchanged"
     assert left == [
         f"Leaving  {HOME}/lone v1.0.0 (nothing requires it any more; held until: xplock retire {HOME}/lone)",
+        f"Inputs   root {HOME}/lone was removed",
         "3 packages, 1 leaving, 2 unchanged",
     ]
     assert back == [
         f"Returned {HOME}/lone v1.0.0 (asked for; it was leaving)",
+        f"Inputs   root {HOME}/lone was added",
         "3 packages, 1 returned, 2 unchanged",
     ]
     assert moved == [
@@ -431,6 +433,8 @@ def test_what_leaves_moves_and_returns_is_told_step_by_step(
         "gets the new bytes; the new one claims it)",
         f"Off      {HOME}/lone v1.0.0 (replaced by {newco}/lone; retire when everyone has moved: "
         f"xplock retire {HOME}/lone)",
+        f"Inputs   root {HOME}/lone was removed; root {HOME}/net was removed; root {newco}/lone was added; "
+        f"root {newco}/net was added; setting moves was added",
         "3 packages and 1 deactivated, 1 added, 2 moved, 1 unchanged",
     ]
     assert again == ["3 packages and 1 deactivated, 3 unchanged"]

@@ -22,7 +22,7 @@ packages:
   source: {HOME}/base
   version: v1.0.0
   dependencies: []
-- name: app-0123456789ab
+- name: acme-app-0123456789ab
   apiVersion: pkg.crossplane.io/v1
   kind: Configuration
   source: {HOME}/app

@@ -147,6 +147,11 @@ def test_a_source_that_is_gone_is_an_error(
 
 
 def test_without_a_lock_it_says_how_to_make_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "net.yaml").write_text(
+        "apiVersion: pkg.crossplane.io/v1\nkind: Provider\nmetadata: {name: net}\n"
+        "spec: {package: xpkg.example.org/acme/net:v1.0.0}\n"
+    )
+
     code = run(["outdated", str(tmp_path)])
 
     output = capsys.readouterr()

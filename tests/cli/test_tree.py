@@ -109,6 +109,8 @@ def test_json_is_a_flat_list(project: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_without_a_lock_it_says_how_to_make_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "app.yaml").write_text("# something to lock\n")
+
     code = run(["tree", str(tmp_path)])
 
     output = capsys.readouterr()

@@ -76,6 +76,11 @@ def test_an_unknown_package_is_told_the_nearest(project: Path, capsys: pytest.Ca
 
 
 def test_without_a_lock_it_says_how_to_make_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "net.yaml").write_text(
+        "apiVersion: pkg.crossplane.io/v1\nkind: Provider\nmetadata: {name: net}\n"
+        "spec: {package: xpkg.example.org/acme/net:v1.0.0}\n"
+    )
+
     assert "run: xplock lock" in failed(capsys, "net", str(tmp_path), code=3)
 
 

@@ -27,14 +27,6 @@ def provider(name: str, reference: str) -> dict[str, Any]:
     }
 
 
-def test_a_lock_without_packages_is_never_rendered() -> None:
-    with pytest.raises(RenderError, match="no package to render") as error:
-        check_packages([])
-
-    assert error.value.exit_code == 1
-    assert error.value.next == ("run `xplock lock`",)
-
-
 def test_one_source_under_two_names_is_refused() -> None:
     first = package("new v1.0.0", installed_as=source("old"), object_name="first")
     second = package("old v1.0.0", object_name="second")

@@ -12,13 +12,16 @@ from rig.builders.render_inputs import image_config, inputs, pull_secret, rewrit
 from rig.cluster.crds import is_known, problems_of
 
 from render.errors import InvalidInput, RenderError
+from render.lean import replace
 from render.limits import Limits
 from render.lock.format import format_lock
 from render.lock.model import KeptPin, Lock
 from render.lock.parse import parse_lock
-from render.manifests.objects import render_objects
+from render.manifests.conflicts import NothingToRender
+from render.manifests.objects import render_lock, render_objects
 from render.packages import Kind
 from render.references import Source
+from render.requests import Request, Root
 from render.settings import PinMode, Settings, Waves
 from render.yaml.documents import file_rules, parse_documents
 from render.yaml.writer import format_document
@@ -293,9 +296,23 @@ def test_the_order_in_which_a_lock_lists_packages_changes_nothing(order: list[st
     assert render_objects(shuffled, inputs(BUCKET)) == render_objects(made, inputs(BUCKET))
 
 
-def test_an_empty_lock_is_an_error_whatever_else_there_is() -> None:
+def test_an_empty_lock_is_an_error_where_packages_are_asked_for_whatever_else_there_is() -> None:
+    asking = replace(inputs(SECRET), roots=(Root(source("app"), Request(), "app.yaml"),))
+
     with pytest.raises(RenderError, match="no package to render"):
-        render_objects(Lock(), inputs(SECRET))
+        render_objects(Lock(), asking)
+
+
+def test_an_empty_set_is_never_rendered() -> None:
+    with pytest.raises(NothingToRender) as error:
+        render_lock(Lock(), inputs(), Limits(), {})
+
+    assert error.value.exit_code == 2
+    assert "project has nothing to render" in str(error.value)
+
+
+def test_other_objects_are_rendered_where_no_package_is_asked_for_any_more() -> None:
+    assert render_objects(Lock(), inputs(SECRET)) == [SECRET]
 
 
 def test_a_lock_among_the_objects_is_refused() -> None:

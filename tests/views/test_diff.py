@@ -13,6 +13,7 @@ from render.lock.model import Lock, State
 from render.views.diff import diff_document, format_diff, format_markdown
 
 ACME = "xpkg.example.org/acme"
+KIND = "(pkg.crossplane.io/v1 Provider)"
 OLD = lock(
     [
         package("app v1.0.0", "net >=v1.0.0", "old *"),
@@ -56,9 +57,9 @@ HOSTILE = [
 def test_text_for_a_person() -> None:
     assert format_diff(DIFF) == (
         f"Changed {ACME}/app\n"
-        f"  dependencies: - {ACME}/net >=v1.0.0\n"
-        f"  dependencies: - {ACME}/old *\n"
-        f"  dependencies: + {ACME}/net >=v1.1.0\n"
+        f"  dependencies: - {ACME}/net >=v1.0.0 {KIND}\n"
+        f"  dependencies: - {ACME}/old * {KIND}\n"
+        f"  dependencies: + {ACME}/net >=v1.1.0 {KIND}\n"
         f"Updated {ACME}/net v1.2.0 -> v1.10.0 (minor)\n"
         f"  digest: {digest('1a2a')} -> {digest('1a10a')}\n"
         f"  requiredBy: + {ACME}/mail\n"
@@ -85,7 +86,7 @@ def test_json_for_a_program() -> None:
                 "kind": "Provider",
                 "object": "acme-mail",
                 "root": "v2.0.0",
-                "dependencies": [f"{ACME}/net *"],
+                "dependencies": [f"{ACME}/net * {KIND}"],
             }
         ],
         "removed": [
@@ -104,8 +105,8 @@ def test_json_for_a_program() -> None:
                 "step": None,
                 "mayBreak": False,
                 "dependencies": {
-                    "added": [f"{ACME}/net >=v1.1.0"],
-                    "removed": [f"{ACME}/net >=v1.0.0", f"{ACME}/old *"],
+                    "added": [f"{ACME}/net >=v1.1.0 {KIND}"],
+                    "removed": [f"{ACME}/net >=v1.0.0 {KIND}", f"{ACME}/old * {KIND}"],
                 },
             },
             {
@@ -122,6 +123,7 @@ def test_json_for_a_program() -> None:
             },
         ],
         "inputs": ["root Provider/app changed"],
+        "lock": [],
         "explained": [],
     }
 
@@ -130,8 +132,8 @@ def test_markdown_for_a_pull_request() -> None:
     assert format_markdown(DIFF) == (
         "| | package | from | to | more |\n"
         "|---|---|---|---|---|\n"
-        f"| changed | `{ACME}/app` |  |  | dependencies: - `{ACME}/net >=v1.0.0`, - `{ACME}/old *`, "
-        f"+ `{ACME}/net >=v1.1.0` |\n"
+        f"| changed | `{ACME}/app` |  |  | dependencies: - `{ACME}/net >=v1.0.0 {KIND}`, "
+        f"- `{ACME}/old * {KIND}`, + `{ACME}/net >=v1.1.0 {KIND}` |\n"
         f"| updated, minor | `{ACME}/net` | `v1.2.0` | `v1.10.0` | digest: `sha256:1a2a00000000…` → `sha256:1a10a0000000…`"
         f"<br>requiredBy: + `{ACME}/mail`"
         "<br>objects: - `3 CustomResourceDefinition`, + `4 CustomResourceDefinition` |\n"
@@ -243,9 +245,9 @@ def test_what_moved_or_is_leaving_is_told_in_one_word() -> None:
         "  released: no -> yes\n"
         f"Moved {ACME}/net v1.0.0 -> {ACME}/mesh v2.0.0 by alias\n"
         f"  digest: {digest('1a0a0')} -> {digest('2a0a0')}\n"
-        f"  installedAs: none -> {ACME}/net\n"
         "  root: v1.0.0 -> v2.0.0\n"
         f"  replaces: + {ACME}/net by alias, consent: moves\n"
+        f"  installedAs: none -> {ACME}/net\n"
         f"Off {ACME}/store v1.0.0\n"
         "  state: wanted -> deactivated\n"
         f"  replacedBy: + {ACME}/disk\n"
@@ -254,6 +256,7 @@ def test_what_moved_or_is_leaving_is_told_in_one_word() -> None:
         "  state: wanted -> orphaned\n"
         "  root: v1.0.0 -> none\n"
         f"Added {ACME}/disk v2.0.0 (Provider acme-disk; asked for as v2.0.0)\n"
+        f"  replaces: {ACME}/store by deactivate, consent: claim\n"
     )
 
 
@@ -271,12 +274,12 @@ def test_a_table_tells_what_moved_in_one_word_too() -> None:
     ]
     assert rows[3] == (
         f"| moved | `{ACME}/mesh` | `v1.0.0` | `v2.0.0` | from `{ACME}/net` by alias<br>"
-        f"installedAs: `none` → `{ACME}/net`<br>digest: `sha256:1a0a00000000…` → `sha256:2a0a00000000…`<br>"
-        f"root: `v1.0.0` → `v2.0.0`<br>replaces: + `{ACME}/net by alias, consent: moves` |"
+        "digest: `sha256:1a0a00000000…` → `sha256:2a0a00000000…`<br>root: `v1.0.0` → `v2.0.0`<br>"
+        f"replaces: + `{ACME}/net by alias, consent: moves`<br>installedAs: `none` → `{ACME}/net` |"
     )
     assert rows[4] == (
-        f"| off | `{ACME}/store` |  |  | state: `wanted` → `deactivated`<br>root: `v1.0.0` → `none`<br>"
-        f"replacedBy: + `{ACME}/disk` |"
+        f"| off | `{ACME}/store` |  |  | state: `wanted` → `deactivated`<br>"
+        f"replacedBy: + `{ACME}/disk`<br>root: `v1.0.0` → `none` |"
     )
     assert rows[6].endswith(f"replaces: `{ACME}/store by deactivate, consent: claim` |")
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 from rig.builders.locks import deactivated, digest, lock, package, provided, replaced, source
 
 from render.lock.model import KeptPin, Lock, State
-from render.views.report import format_report, report_document
+from render.views.report import format_report
+from render.views.report_document import report_document
 
 ACME = "xpkg.example.org/acme"
 USED = "its manifest says skipDependencyResolution"
@@ -41,7 +42,8 @@ def test_what_comes_changes_and_leaves_is_told_with_its_reason() -> None:
         "Added    dns v2.0.0 (required by app)",
         "Leaving  lib v1.0.0 (only tool requires it, which is leaving too)",
         "Leaving  tool v1.0.0 (nothing requires it any more; held until: xplock retire tool)",
-        "crossplane.lock.yaml: 5 packages, 1 added, 1 updated, 2 leaving, 1 unchanged",
+        "Changed  app v1.0.0 (dependencies: + dns * (pkg.crossplane.io/v1 Provider))",
+        "crossplane.lock.yaml: 5 packages, 1 added, 1 updated, 2 leaving, 1 changed, 0 unchanged",
     ]
 
 
@@ -311,6 +313,13 @@ def test_the_document_has_a_list_for_everything_that_can_happen() -> None:
         "unpinned": ["net"],
         "held": ["net"],
         "provided": [],
+        "unneeded": [],
+        "changed": ["app"],
+        "inputs": [],
+        "lock": [],
+    }
+    assert document["changed"][0]["changes"] == {
+        "staleEntry": {"added": [f"{ACME}/net"], "removed": []},
     }
     assert (document["folder"], document["packages"], document["deactivated"], document["unchanged"]) == (
         "shop",

@@ -1,44 +1,46 @@
 """The files of a scaffold: those of deploy/, with other values, which are only ever values."""
 
 import json
-import os
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rig.deploy.kustomize import DEPLOY, TOP, build_component, parsed
 
-from render.app.scaffold import (
+from render.app.scaffold.choices import Choices
+from render.app.scaffold.files import write_scaffold
+from render.app.scaffold.pieces import (
     CI_SERVERS,
-    Choices,
-    File,
+    Extras,
     Piece,
-    check_choices,
+    choose_install,
     choose_pieces,
     format_file,
     format_piece,
     place_files,
-    write_scaffold,
 )
-from render.errors import InvalidInput
 from render.system.files import InvalidFile
 
 PIECES = [
-    *choose_pieces(Choices(), "github", sample=True),
-    *choose_pieces(Choices(commit_to="main"), "gitlab", sample=True, hydrate=True),
+    *choose_pieces(Extras(ci="github", renovate=True), sample=True),
+    *choose_pieces(Extras(ci="gitlab", hydrate=True, cron_job=True), sample=True),
+    *choose_install(Choices(commit_to="main")),
 ]
 TEMPLATES = sorted({piece.template for piece in PIECES})
 DEPLOYED = {
     "application": "examples/application.yaml",
-    "argocd-cm": "argocd-cm.yaml",
+    "argocd-cm": "health/argocd-cm.yaml",
     "commit": "examples/commit.yaml",
     "cronjob": "examples/cronjob.yaml",
     "github": "ci/github.yaml",
     "gitlab": "ci/gitlab.yaml",
+    "health": "health/kustomization.yaml",
     "hydrator": "examples/hydrator.yaml",
     "kustomization": "kustomization.yaml",
     "plugin": "plugin.yaml",
+    "renovate": "ci/renovate.json",
     "repo-server": "repo-server.yaml",
 }
 HOSTILE = [
@@ -77,10 +79,11 @@ def test_with_the_default_values_a_file_is_the_deployed_one(template: str) -> No
 
 
 def test_what_is_only_in_a_scaffold_is_known() -> None:
-    assert sorted(set(TEMPLATES) - DEPLOYED.keys()) == ["pre-commit", "provider"]
-    assert sorted(path.name for path in (TOP / "render/views/templates/init").iterdir()) == [
-        f"{template}.yaml.j2" for template in TEMPLATES
-    ]
+    assert sorted(set(TEMPLATES) - DEPLOYED.keys()) == ["pre-commit", "provider", "resources"]
+    assert (
+        sorted(path.name.split(".")[0] for path in (TOP / "render/views/templates/init").iterdir())
+        == TEMPLATES
+    )
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -99,6 +102,12 @@ def test_a_value_never_becomes_anything_but_a_value(template: str, text: str) ->
     expected = replaced(expected, "credential.a-url.helper", f"credential.{text}.helper")
     rest = r"/.*(\.ya?ml|\.json|\bKustomization)$"
     expected = replaced(expected, f"^a\\-path{rest}", f"^{re.escape(text)}{rest}")
+    for old, new in (
+        ("a-path/*.{yaml,yml}", "/*.{yaml,yml}"),
+        ("a-path/crossplane.lock.yaml", "/crossplane.lock.yaml"),
+    ):
+        expected = replaced(expected, old, f"{text}{new}")
+    expected = replaced(expected, "xplock lock a-path", f"xplock lock {shlex.quote(text)}")
     assert made == expected
 
 
@@ -154,38 +163,15 @@ def test_the_hook_is_run_for_manifests_of_the_folder_alone(
     assert [bool(re.search(pattern, file)) for pattern in patterns] == [by_its_folder, by_the_top]
 
 
-@pytest.mark.parametrize("force", [True, False])
-def test_what_others_share_is_never_replaced(tmp_path: Path, force: bool) -> None:
-    path = tmp_path / ".gitlab-ci.yml"
-    path.write_text("theirs: {}\n")
-    file = File(b"ours", "our part")
-
-    report = write_scaffold({path: file}, force=force, dry_run=False)
-
-    assert (report.written, report.left) == ((), {path: "is shared with others"})
-    assert report.lacking == {path: file}
-    assert path.read_text() == "theirs: {}\n"
-
-
-@pytest.mark.parametrize("force", [True, False])
-def test_what_is_shared_and_cannot_be_read_is_left_and_all_else_is_written(
-    tmp_path: Path, force: bool
-) -> None:
-    shared, new = tmp_path / "shared", tmp_path / "new"
-    # It is there, and reading it is refused.
-    os.mkfifo(shared)
-
-    report = write_scaffold(
-        {shared: File(b"ours", "our part"), new: File(b"ours")}, force=force, dry_run=False
-    )
-
-    assert (report.written, report.left) == ((new,), {shared: "is shared with others"})
-
-
 def test_whatever_is_at_the_top_of_a_repository_is_shared() -> None:
     shared = {piece.path for piece in PIECES if piece.shared}
 
-    assert shared == {".pre-commit-config.yaml", ".github/workflows/xplock.yaml", ".gitlab-ci.yml"}
+    assert shared == {
+        ".pre-commit-config.yaml",
+        ".github/workflows/xplock.yaml",
+        ".gitlab-ci.yml",
+        "renovate.json",
+    }
 
 
 @pytest.mark.parametrize("piece", [piece for piece in PIECES if piece.shared], ids=lambda piece: piece.path)
@@ -193,7 +179,10 @@ def test_a_part_can_be_added_to_what_is_there(piece: Piece) -> None:
     file = format_file(piece, Choices())
     [written] = parsed(file.data)
 
-    [added] = parsed((f"{file.below}:\n{file.part}" if file.below else file.part).encode())
+    if piece.path.endswith(".json"):
+        [added] = [{file.below: [json.loads(file.part)]}]
+    else:
+        [added] = parsed((f"{file.below}:\n{file.part}" if file.below else file.part).encode())
 
     assert added == ({file.below: written[file.below]} if file.below else written)
 
@@ -201,104 +190,29 @@ def test_a_part_can_be_added_to_what_is_there(piece: Piece) -> None:
 @pytest.mark.parametrize("ci", [None, *CI_SERVERS])
 @pytest.mark.parametrize("sample", [True, False])
 def test_the_sample_and_a_ci_server_are_chosen(ci: str | None, sample: bool) -> None:
-    templates = [piece.template for piece in choose_pieces(Choices(), ci, sample=sample)]
+    templates = [piece.template for piece in choose_pieces(Extras(ci=ci), sample=sample)]
 
     assert ("provider" in templates) is sample
     assert [name for name in templates if name in CI_SERVERS] == ([ci] if ci else [])
     assert templates == sorted(set(templates), key=templates.index)
 
 
-@pytest.mark.parametrize(
-    "choices",
-    [
-        Choices(),
-        Choices(name="a", path="."),
-        Choices(path="größe/my folder/a@b+c=d,e~f"),
-        Choices(path="clusters/production/"),
-        Choices(repository="git@git.example.org:acme/platform.git"),
-        Choices(repository="ssh://git@git.example.org/acme/platform.git"),
-        Choices(image="registry.example.org:5000/tools/xplock:v1"),
-        Choices(commit_to="release/v1.2"),
-    ],
-)
-def test_what_works_in_every_file_is_accepted(choices: Choices) -> None:
-    check_choices(choices)
-
-
-@pytest.mark.parametrize(
-    "choices",
-    [
-        *[Choices(name=name) for name in ("", "A", "-a", "a-", "a.b", "a" * 64, "a\n", "$(id)")],
-        *[
-            Choices(path=path)
-            for path in ("..", "a/../../b", "/etc", "-x", "a/-x", "$HOME", "`id`", "a;b", "a\nb")
-        ],
-        *[
-            Choices(path=path)
-            for path in ("a'b", 'a"b', "${{ github.token }}", "a  b", "a\\b", "a|b", "a*", "\u202eb")
-        ],
-        *[
-            Choices(repository=url)
-            for url in ("", "platform", "http://git.example.org/a", "ext::sh -c id", "-x:y")
-        ],
-        *[
-            Choices(repository=url)
-            for url in ("https://git.example.org/a\nb", "https://u:secret@git.example.org/a")
-        ],
-        *[
-            Choices(commit_to=branch)
-            for branch in ("", "-x", "a..b", "main,other", "*", "a#b", "HEAD", "a b")
-        ],
-        Choices(repository="https://git.example.org/a,b", commit_to="main"),
-        *[Choices(image=image) for image in ("", "x y", "registry.example.org/xplock:v1\n")],
-    ],
-)
-def test_what_would_mean_something_else_somewhere_is_refused(choices: Choices) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        check_choices(choices)
-
-    assert "secret" not in str(caught.value)
-
-
 def test_files_go_below_the_project_or_to_the_top(tmp_path: Path) -> None:
-    files = place_files(
-        choose_pieces(Choices(), "github", sample=True), Choices(), tmp_path / "a/b", tmp_path
-    )
+    extras = Extras(ci="github", cron_job=True, renovate=True)
+    files = place_files(choose_pieces(extras, sample=True), Choices(), tmp_path / "a/b", tmp_path)
 
     assert sorted(str(path.relative_to(tmp_path)) for path in files) == [
         ".github/workflows/xplock.yaml",
         ".pre-commit-config.yaml",
         "a/b/argocd/application.yaml",
-        "a/b/argocd/argocd-cm.yaml",
         "a/b/argocd/cronjob.yaml",
         "a/b/argocd/kustomization.yaml",
-        "a/b/argocd/plugin.yaml",
-        "a/b/argocd/repo-server.yaml",
         "a/b/provider.yaml",
+        "renovate.json",
     ]
 
 
-def test_what_is_there_stays_unless_it_is_to_be_replaced(tmp_path: Path) -> None:
-    mine, same, new = (tmp_path / name for name in ("mine", "same", "deep/er/new"))
-    mine.write_text("mine")
-    same.write_text("ours")
-    files = dict.fromkeys((mine, same, new), File(b"ours"))
-
-    planned = write_scaffold(files, force=True, dry_run=True)
-    untouched = [path.read_text() if path.exists() else None for path in files]
-    first = write_scaffold(files, force=False, dry_run=False)
-    kept = [path.read_text() for path in files]
-    second = write_scaffold(files, force=True, dry_run=False)
-
-    assert untouched == ["mine", "ours", None]
-    assert (planned.written, planned.left) == ((mine, new), {same: "is the same"})
-    assert (first.written, first.left) == ((new,), {mine: "exists already", same: "is the same"})
-    assert kept == ["mine", "ours", "ours"]
-    assert (second.written, second.left) == ((mine,), dict.fromkeys((same, new), "is the same"))
-    assert [path.read_text() for path in files] == ["ours"] * 3
-
-
-@pytest.mark.parametrize("step", ["argocd", "argocd/plugin.yaml"])
+@pytest.mark.parametrize("step", ["argocd", "argocd/application.yaml"])
 @pytest.mark.parametrize("dangling", [True, False])
 def test_nothing_is_written_where_a_link_leads(tmp_path: Path, step: str, dangling: bool) -> None:
     elsewhere = tmp_path / "elsewhere"
@@ -308,25 +222,23 @@ def test_nothing_is_written_where_a_link_leads(tmp_path: Path, step: str, dangli
     (tmp_path / "project" / step).symlink_to(elsewhere)
 
     with pytest.raises(InvalidFile, match="is not written"):
-        place_files(
-            choose_pieces(Choices(), sample=True), Choices(), tmp_path / "project", tmp_path / "project"
-        )
+        place_files(choose_pieces(sample=True), Choices(), tmp_path / "project", tmp_path / "project")
 
 
 def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "argocd").write_text("")
 
     with pytest.raises(InvalidFile, match="is not a folder"):
-        place_files(choose_pieces(Choices(), sample=True), Choices(), tmp_path, tmp_path)
+        place_files(choose_pieces(sample=True), Choices(), tmp_path, tmp_path)
 
 
 def test_kustomize_takes_what_is_written_as_a_component(tmp_path: Path) -> None:
     choices = Choices(image='registry.example.org/"odd')
-    files = place_files(choose_pieces(choices, sample=True), choices, tmp_path / "project", tmp_path)
+    files = place_files(choose_install(choices), choices, tmp_path / "install", tmp_path)
     write_scaffold(files, force=False, dry_run=False)
     (tmp_path / "build").mkdir()
 
-    built = build_component(tmp_path / "build", component=tmp_path / "project/argocd")
+    built = build_component(tmp_path / "build", component=tmp_path / "install")
 
     containers = built["Deployment/argocd-repo-server"]["spec"]["template"]["spec"]["containers"]
     assert [item["image"] for item in containers if item["name"] == "xplock"] == [choices.image]
@@ -335,11 +247,11 @@ def test_kustomize_takes_what_is_written_as_a_component(tmp_path: Path) -> None:
 
 def test_the_component_lets_the_plugin_commit_where_that_was_chosen(tmp_path: Path) -> None:
     choices = Choices(commit_to="release")
-    files = place_files(choose_pieces(choices, sample=False), choices, tmp_path / "project", tmp_path)
+    files = place_files(choose_install(choices), choices, tmp_path / "install", tmp_path)
     write_scaffold(files, force=False, dry_run=False)
     (tmp_path / "build").mkdir()
 
-    built = build_component(tmp_path / "build", component=tmp_path / "project/argocd")
+    built = build_component(tmp_path / "build", component=tmp_path / "install")
 
     containers = built["Deployment/argocd-repo-server"]["spec"]["template"]["spec"]["containers"]
     [sidecar] = [item for item in containers if item["name"] == "xplock"]

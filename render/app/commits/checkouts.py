@@ -5,7 +5,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from render.app.commit_options import CommitOptions
+from render.app.commits.options import CommitOptions
+from render.app.commits.updates import UpdateBranch
 from render.app.operator_settings import OperatorSettings
 from render.errors import InvalidInput
 from render.git.branches import (
@@ -15,6 +16,7 @@ from render.git.branches import (
     refuse_rebased,
     require_branch,
 )
+from render.git.changes import CommitTarget
 from render.git.credentials import (
     FILES,
     hide_secrets,
@@ -23,12 +25,12 @@ from render.git.credentials import (
     with_authorities,
     with_token,
 )
-from render.git.landing import CommitTarget
 from render.git.names import check_branch
 from render.git.objects import require_identity
 from render.git.remotes import Remote, choose_remote, fetch_tip, read_urls
 from render.git.repository import FolderInRepository, Repository, locate_folder
 from render.git.revisions import find_commit
+from render.system.boundary import real_path
 from render.system.deadline import read_deadline
 from render.system.scratch import scratch_folder
 
@@ -48,21 +50,45 @@ class Checkout:
     current: bool
     remote: Remote | None
 
-    def find_target(self, options: CommitOptions, *, dry_run: bool) -> CommitTarget:
-        """Return the branch as it is now; a branch that only the server has is fetched, unless it is a dry run."""
-        at = find_branch(self.repository, self.branch)
-        asks = at is None and not self.current and not dry_run
-        there = fetch_tip(self.repository, self.remote) if self.remote and asks else None
-        if options.start is not None and (at or there):
+    def find_target(
+        self, options: CommitOptions, *, dry_run: bool
+    ) -> tuple[CommitTarget, UpdateBranch | None, Sequence[str]]:
+        """Return the branch as it is now; of another branch than the current one, also the commits of others."""
+        if self.current:
+            return self._find_current(options), None, ()
+        return self._find_update(options, dry_run=dry_run)
+
+    def _find_current(self, options: CommitOptions) -> CommitTarget:
+        if options.start is not None:
             raise InvalidInput(
-                f"branch {self.branch} exists already",
-                why="--from says where a new branch starts",
-                next="leave --from out, or name a new branch",
+                f"branch {self.branch} is the current one",
+                why="--from says where a branch for updates starts",
+                next="leave --from out, or name another branch",
             )
-        first = "HEAD" if options.start is None else options.start
-        start = at or there or find_commit(self.repository, first)
-        folder = self.git_folder if self.current else None
-        return CommitTarget(self.branch, start, at, folder, self.remote, hooks=options.pre_push)
+        at = find_branch(self.repository, self.branch)
+        start = at or find_commit(self.repository, "HEAD")
+        return CommitTarget(self.branch, start, at, self.git_folder, self.remote, hooks=options.pre_push)
+
+    def _find_update(
+        self, options: CommitOptions, *, dry_run: bool
+    ) -> tuple[CommitTarget, UpdateBranch, Sequence[str]]:
+        """Look at a branch here and on the server, which a dry run does not ask."""
+        at = find_branch(self.repository, self.branch)
+        server = fetch_tip(self.repository, self.remote) if self.remote and not dry_run else None
+        base = find_commit(self.repository, "HEAD" if options.start is None else options.start)
+        tips = list(dict.fromkeys(tip for tip in (server, at) if tip))
+        update = UpdateBranch(self.repository, self.branch, base, tips, self.remote)
+        start, others = update.find_start()
+        target = CommitTarget(
+            self.branch,
+            start,
+            at,
+            remote=self.remote,
+            hooks=options.pre_push,
+            again=not others,
+            server=server,
+        )
+        return target, update, others
 
 
 def open_checkouts(
@@ -74,7 +100,7 @@ def open_checkouts(
     given: dict[Path, Path] = {}
     for folder in folders:
         # One folder may be given in two spellings.
-        given.setdefault(folder.resolve(), folder)
+        given.setdefault(real_path(folder), folder)
     places = {folder: locate_folder(folder, limits, deadline) for folder in given.values()}
     roots = dict.fromkeys(place.repository.root for place in places.values())
     return [

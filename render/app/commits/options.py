@@ -12,6 +12,7 @@ class CommitOptions:
 
     branch: str | None = None
     start: str | None = None
+    with_inputs: bool = False
     push: bool = False
     remote: str | None = None
     author: str | None = None

@@ -1,4 +1,4 @@
-"""A folder that is committed: its lock, what that changes on a branch, and the files it was made from."""
+"""A folder that is committed: its lock, what that changes on a branch, and the folders it was made from."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,11 +6,12 @@ from pathlib import Path
 
 from render.errors import RenderError
 from render.git.repository import Repository
-from render.git.revisions import find_uncommitted, read_file
-from render.inputs.folders import is_linked, list_yaml_files, reads_elsewhere
+from render.git.revisions import read_file
+from render.inputs.folders import is_linked, reads_elsewhere
 from render.limits import Limits
 from render.lock.model import Lock
 from render.lock.parse import parse_lock
+from render.system.boundary import real_path
 from render.system.files import LOCK_FILE
 from render.views.commit_message import LockChange
 
@@ -31,31 +32,26 @@ class Project:
 
     def reads_everything(self, repository: Repository) -> bool:
         """Return whether the lock may have been made from any file of the repository."""
-        linked = (is_linked(self.folder, Path(used)) for used in self._used())
+        linked = (is_linked(self.folder, Path(used)) for used in self.used_folders())
         return reads_elsewhere(self.folder, repository.limits) or any(linked)
 
-    def compare(self, repository: Repository, start: str | None) -> LockChange | None:
-        """Return what the lock changes on top of a commit; None if nothing."""
+    def compare(self, repository: Repository, start: str | None) -> LockChange:
+        """Return what the lock changes on top of a commit."""
         before = read_file(repository, start, self.path) if start else None
-        if before == self.data:
-            return None
-        return LockChange(self.prefix.rstrip("/") or ".", _parse_before(before, repository.limits), self.lock)
-
-    def uncommitted(self, repository: Repository, start: str | None) -> list[str]:
-        """Return the inputs of the lock that a commit does not have, or not as they are here."""
-        names = [name for name in list_yaml_files(self.folder, repository.limits) if name != LOCK_FILE]
-        return find_uncommitted(repository, start, self.prefix, names) if start else names
+        lock = self.lock if before == self.data else _parse_before(before, repository.limits)
+        return LockChange(self.prefix.rstrip("/") or ".", lock, self.lock)
 
     def inputs(self, repository: Repository) -> Iterator[str]:
         """Yield the folders that the lock was made from, by their paths from the root."""
         yield self.prefix
-        for used in self._used():
-            path = (self.folder / used).resolve()
+        for used in self.used_folders():
+            path = real_path(self.folder / used)
             if path.is_relative_to(repository.root):
                 inside = path.relative_to(repository.root).as_posix()
                 yield "" if inside == "." else f"{inside}/"
 
-    def _used(self) -> list[str]:
+    def used_folders(self) -> list[str]:
+        """Return the folders that provide packages of the lock, as seen from its own."""
         return sorted({provided.folder for provided in self.lock.provided.values()})
 
 

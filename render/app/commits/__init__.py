@@ -1,0 +1,1 @@
+"""Committing locks: to which branch, from which inputs, and how."""

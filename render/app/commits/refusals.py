@@ -1,0 +1,74 @@
+"""Locks that are not committed, because the commit would not have what they were made from."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from render.app.commits.inputs import Difference, Uncommitted
+from render.app.commits.projects import Project
+from render.commands import as_path, shell, xplock
+from render.errors import Differs
+from render.folders.members import plain_path
+from render.texts import first_lines
+
+_SHOWN = 20
+_MESSAGE = "change what is asked for"
+
+
+class InputsNotCommitted(Differs):
+    """Locks whose inputs are not in the commit that would have the locks."""
+
+    def __init__(self, found: Sequence[Uncommitted], *, with_inputs: bool) -> None:
+        names = " and ".join(str(one.project.folder) for one in found)
+        what = "the lock" if len(found) == 1 else "the locks"
+        lines = [str(file) for one in found for file in one.files]
+        reasons = [reason for one in found for reason in one.reasons]
+        super().__init__(
+            f"{what} of {names} cannot be committed without what {'it was' if len(found) == 1 else 'they were'} "
+            "made from",
+            why=first_lines(list(dict.fromkeys(lines or reasons)), _SHOWN),
+            next=[*_with_inputs(found, with_inputs=with_inputs), *_with_used(found), *_with_git(found)],
+        )
+
+
+def _with_inputs(found: Sequence[Uncommitted], *, with_inputs: bool) -> list[str]:
+    own = [one for one in found if any(_is_own(file, one.project) for file in one.files)]
+    if with_inputs or not own:
+        return []
+    return ["to commit the files of the folder in the same commit, add: --with-inputs"]
+
+
+def _with_used(found: Sequence[Uncommitted]) -> list[str]:
+    """Return the command that commits used folders together with those that use them."""
+    used = [plain_path(one.project.folder / name) for one in found for name in one.used]
+    if not used:
+        return []
+    folders = dict.fromkeys(map(str, [*used, *(one.project.folder for one in found)]))
+    return [f"commit the folders together: {xplock('commit', *map(as_path, folders))}"]
+
+
+def _with_git(found: Sequence[Uncommitted]) -> list[str]:
+    """Return the commands that commit the files first; files of a submodule are committed there before."""
+    lines: list[str] = []
+    for one in found:
+        files = [file for file in one.files if not one.used]
+        if any(file.submodule for file in files):
+            names = sorted({file.submodule for file in files if file.submodule})
+            lines.append(
+                f"commit the changes in the submodule {' and '.join(names)}, then the submodule itself"
+            )
+        plain = [file for file in files if not file.submodule]
+        if plain:
+            lines.append(f"to commit them before the lock: {_git_commands(one.project, plain)}")
+    return lines
+
+
+def _git_commands(project: Project, files: Sequence[Difference]) -> str:
+    git = ["git"] if project.folder == Path() else ["git", "-C", str(project.folder)]
+    paths = [as_path(os.path.relpath(file.path, project.prefix or ".")) for file in files]
+    force = ["-f"] if any(file.ignored for file in files) else []
+    return f"{shell(*git, 'add', *force, *paths)} && {shell(*git, 'commit', '-m', _MESSAGE, *paths)}"
+
+
+def _is_own(file: Difference, project: Project) -> bool:
+    return file.path.startswith(project.prefix) and not (file.ignored or file.special or file.submodule)

@@ -1,0 +1,48 @@
+"""Two scaffolds: what a project and its repository start with, and what one Argo CD needs."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from render.app.scaffold.choices import check_choices
+from render.app.scaffold.files import ScaffoldReport, write_scaffold
+from render.app.scaffold.pieces import SAMPLE, Extras, choose_install, choose_pieces, place_files
+from render.app.scaffold.surroundings import choose, look_around
+from render.inputs.folders import list_yaml_files
+from render.limits import Limits
+from render.system.files import is_folder
+
+
+def scaffold_project(
+    folder: Path,
+    given: Mapping[str, str | None],
+    extras: Extras,
+    limits: Limits,
+    *,
+    force: bool,
+    dry_run: bool,
+) -> ScaffoldReport:
+    """Write the files of a project; values that are not given come from the repository, else from an example."""
+    around = look_around(folder, limits)
+    choices = choose(around, given)
+    check_choices(choices)
+    # A sample in a folder with manifests would be installed beside them.
+    sample = not (is_folder(folder) and list_yaml_files(folder, limits))
+    pieces = choose_pieces(extras, sample=sample)
+    files = place_files(pieces, choices, folder, around.top, cron_job=extras.cron_job)
+    report = write_scaffold(files, force=force, dry_run=dry_run)
+    left = report.left if sample else {folder / SAMPLE: "the folder has manifests already", **report.left}
+    return replace(report, left=left, choices=choices, knows_repository=around.url is not None)
+
+
+def scaffold_install(
+    folder: Path, given: Mapping[str, str | None], limits: Limits, *, force: bool, dry_run: bool
+) -> ScaffoldReport:
+    """Write the install for one Argo CD, which all folders share."""
+    around = look_around(folder, limits)
+    # Neither the folder's name nor its path is in these files.
+    choices = choose(around._replace(name=None, path="."), given)
+    check_choices(choices)
+    files = place_files(choose_install(choices), choices, folder, folder)
+    report = write_scaffold(files, force=force, dry_run=dry_run)
+    return replace(report, choices=choices, knows_repository=around.url is not None)
