@@ -1,21 +1,27 @@
 """One platform for all end-to-end tests, and for each test a cluster that nobody used before."""
 
 import itertools
+import os
 import shutil
 from collections.abc import Iterator
 
 import pytest
 from rig.environment import hidden_settings
+from rig.live.matrix import record, this_run
 from rig.live.platform import LiveCluster, Platform, prepare_platform
 
 _NUMBERS = itertools.count(1)
+_IS_RECORDED = bool(os.environ.get("XPLOCK_E2E_RECORD"))
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell at the end what tests have measured, wherever they ran."""
-    for report in terminalreporter.stats.get("passed", []):
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+    """Tell at the end what tests have measured, wherever they ran; record the versions if that is asked for."""
+    passed = terminalreporter.stats.get("passed", [])
+    for report in passed:
         for name, value in report.user_properties:
             terminalreporter.write_line(f"{name}: {value}")
+    if exitstatus == 0 and _IS_RECORDED:
+        record(this_run(report.fspath for report in passed))
 
 
 @pytest.fixture(scope="session", autouse=True)

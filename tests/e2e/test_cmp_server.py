@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -54,7 +55,9 @@ def repository(world: World, tmp_path: Path) -> Path:
     root = new_repository(tmp_path / "repository")
     (root / "shop").mkdir()
     asked = world.project("template", "app:v1.0.0") / "xplock.yaml"
-    (root / "shop/xplock.yaml").write_text(asked.read_text())
+    # The layout is in the repository: the plugin reads no other one.
+    shutil.copytree(world.layout, root / "registry")
+    (root / "shop/xplock.yaml").write_text(asked.read_text().replace(str(world.layout), "../registry"))
     save(root)
     return root
 
@@ -241,7 +244,9 @@ def test_such_a_sidecar_resolves_too_whatever_becomes_of_its_cache(
 ) -> None:
     server = start(policy="resolve", nobody=True, XPLOCK_CACHE_DIR=str(tmp_path / "cache"))
 
-    objects = server.generate(locked, "shop", without=(".git", f"shop/{LOCK_FILE}"))
+    # As Argo CD does: without .git, its path alone shows how large the repository is.
+    sent = {"ARGOCD_APP_SOURCE_PATH": "shop"}
+    objects = server.generate(locked, "shop", sent, without=(".git", f"shop/{LOCK_FILE}"))
 
     assert objects == rendered
     assert not (tmp_path / "cache").exists()

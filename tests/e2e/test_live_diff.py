@@ -4,12 +4,13 @@ import json
 from typing import Any
 
 from rig.builders.projects import at
-from rig.live.go_builds import CROSSPLANE
 from rig.live.kinds import APPLICATIONS
 from rig.live.kubectl import diff_live, kubectl
 from rig.live.lock_files import attached_entries, read_documents
 from rig.live.manifests import package_manifest
 from rig.live.platform import LiveCluster
+from rig.live.recipes import CROSSPLANE
+from rig.live.revisions import KNOWN_AHEAD
 from rig.live.team import Team
 
 _CROSSPLANE = ("--crossplane-version", CROSSPLANE.version)
@@ -26,17 +27,17 @@ def test_the_cluster_is_equal_to_the_lock_until_somebody_changes_it_by_hand(clus
     change_by_hand(cluster, team)
 
     assert diff_live(cluster, team, code=3) == (
-        f"Updated {at('provider-nop')} v1.1.0 -> v1.0.0\nRemoved {at('function-extra')} v0.2.0\n"
+        f"Updated {at('provider-nop')} v1.1.0 -> v1.0.0 (downgrade)\nRemoved {at('function-extra')} v0.2.0\n"
     )
     found = json.loads(diff_live(cluster, team, "-o", "json", *_CROSSPLANE, code=3))
-    revisions = {entry["source"]: entry["name"] for entry in cluster.locked()}
-    wanted = {entry["source"]: entry["name"] for entry in attached_entries(team.folder)}
     assert (found["equal"], found["added"]) == (False, [])
     assert found["changed"] == [
         {
             "source": at("provider-nop"),
+            "step": "downgrade",
+            "mayBreak": True,
             "version": {"old": "v1.1.0", "new": "v1.0.0"},
-            "revision": {"old": revisions[at("provider-nop")], "new": wanted[at("provider-nop")]},
+            **revisions(cluster, team, at("provider-nop")),
         }
     ]
     assert [package["source"] for package in found["removed"]] == [at("function-extra")]
@@ -44,6 +45,15 @@ def test_the_cluster_is_equal_to_the_lock_until_somebody_changes_it_by_hand(clus
     undo(cluster, team)
 
     assert diff_live(cluster, team, *_CROSSPLANE) == _EQUAL
+
+
+def revisions(cluster: LiveCluster, team: Team, source: str) -> dict[str, dict[str, str]]:
+    """Return the revision that a source has and should have, if a lock knows its name ahead."""
+    if not KNOWN_AHEAD:
+        return {}
+    entries = {"old": cluster.locked(), "new": attached_entries(team.folder)}
+    names = {key: one["name"] for key, found in entries.items() for one in found if one["source"] == source}
+    return {"revision": names}
 
 
 def install(cluster: LiveCluster) -> Team:

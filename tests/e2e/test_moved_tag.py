@@ -13,6 +13,7 @@ from rig.live.lock_files import attached_entries, locked_digests
 from rig.live.manifests import package_manifest
 from rig.live.package_registry import PackageRegistry
 from rig.live.platform import LiveCluster
+from rig.live.revisions import name_of_revision
 from rig.live.snapshots import WELL
 from rig.live.team import Team
 
@@ -125,11 +126,9 @@ def reconcile(cluster: LiveCluster, name: str, kind: Resource) -> None:
 
 
 def wait_for_bytes(cluster: LiveCluster, name: str, digest: str) -> None:
-    # Names of revisions end so.
-    wanted = f"{name}-{digest.removeprefix('sha256:')[:12]}"
-
     def has_them() -> bool:
-        return bool(cluster.packages()[name]["status"]["currentRevision"] == wanted)
+        package = cluster.packages()[name]
+        return bool(package["status"]["currentRevision"] == name_of_revision(package, digest))
 
     cluster.wait_until(has_them, f"{name} has {digest}")
 

@@ -111,7 +111,7 @@ def test_the_environment_is_the_one_that_the_plugin_counts_on(
     start().generate(replace(shop, parameters={"waves": "graph"}, env={"XPLOCK_WAVES": "flat"}))
 
     seen = seen_environment(tmp_path)
-    assert (tmp_path / "tree").read_text().split() == [".git", "README", "shop"]
+    assert (tmp_path / "tree").read_text().split() == [".git", "README", "registry", "shop"]
     assert {
         name: seen[name] for name in seen if name.startswith(("ARGOCD_APP_", "ARGOCD_ENV_", "PARAM_"))
     } == {
@@ -138,7 +138,7 @@ def test_a_tarball_without_the_repository_itself_renders_the_same(
 
     objects = start("--plugin-tar-exclude", ".git").generate(shop)
 
-    assert (tmp_path / "tree").read_text().split() == ["README", "shop"]
+    assert (tmp_path / "tree").read_text().split() == ["README", "registry", "shop"]
     assert untracked(objects) == rendered()
 
 

@@ -227,7 +227,7 @@ FAILURES = {
     "overlay changes a package": Failure(
         2, "overlay in overlay changes locked packages or pins", _bad_overlay
     ),
-    "overlay outside": Failure(2, "it is outside of the repository", add("overlay: ../..\n")),
+    "overlay outside": Failure(2, "'../..' is outside of the repository", add("overlay: ../..\n")),
     "broken link": Failure(2, "link.yaml: it cannot be read", _broken_link),
     "links in a circle": Failure(2, "one.yaml: it cannot be read", _links_in_a_circle),
     "no version suits": Failure(4, f"no version of {at('base')} suits", _contradiction, "resolve"),

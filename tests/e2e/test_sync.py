@@ -28,6 +28,7 @@ from rig.live.kinds import (
 from rig.live.manifests import package_manifest
 from rig.live.operations import failures_of, operation_states, operations_of
 from rig.live.platform import LiveCluster, Platform
+from rig.live.revisions import names_so_far
 from rig.live.snapshots import WELL
 from rig.live.team import Team
 
@@ -201,12 +202,12 @@ def test_in_waves_of_the_graph_a_package_is_added_when_what_it_depends_on_is_hea
 
 
 def test_what_runs_is_pinned_at_every_moment(told: Told) -> None:
-    seen = {image for moment in told.history.moments() for image, _ in active_of(moment)}
+    seen = {image for moment in told.history.moments() for image, _, _ in active_of(moment)}
     wrong = {
         (image, revision)
         for moment in told.history.moments()
-        for image, revision in active_of(moment)
-        if not revision.endswith(f"-{pins_of(moment).get(image, 'none')[:12]}")
+        for image, revision, package in active_of(moment)
+        if revision not in names_so_far(package, pins_of(moment).get(image, "none"))
     }
 
     assert {f"{at('provider-store')}:{version}" for version in ("v1.1.1", "v1.1.10", "v1.4.0")} <= seen
@@ -324,17 +325,17 @@ def packages_of(moment: Moment) -> list[str]:
     return [value["spec"]["package"] for (kind, _), value in moment.items() if kind in kinds]
 
 
-def active_of(moment: Moment) -> list[tuple[str, str]]:
-    """Return what runs: what the package asked for, and the revision, whose name has the digest in it.
+def active_of(moment: Moment) -> list[tuple[str, str, Object]]:
+    """Return what runs: what the package asked for, the revision, whose name follows from the digest, and the package.
 
     What is being deleted runs no more: a package that was let go of takes its revision and its pin along, in any order.
     """
     staying = {key: value for key, value in moment.items() if "deletionTimestamp" not in value["metadata"]}
     return [
-        (value["spec"]["image"], name)
+        (value["spec"]["image"], name, package)
         for (kind, name), value in staying.items()
         if kind.endswith("Revision") and value["spec"]["desiredState"] == "Active"
-        if (kind.removesuffix("Revision"), package_of(value)) in staying
+        if (package := staying.get((kind.removesuffix("Revision"), package_of(value))))
     ]
 
 

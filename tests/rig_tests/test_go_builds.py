@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 from rig.git.repositories import write_program
-from rig.live import go_builds
+from rig.live.recipes import ARGOCDS, CROSSPLANES, RECIPES
 
 SECONDS = 60
 TESTS = Path(__file__).parents[1]
-FOLDERS = {recipe.name: f"{recipe.name}-{recipe.version}" for recipe in go_builds.RECIPES}
-ALL = len(go_builds.RECIPES)
+FOLDERS = {recipe.name: f"{recipe.name}-{recipe.version}" for recipe in RECIPES}
+ALL = len(RECIPES)
 # Writes down what it is asked for, and makes something of it.
 GO = """\
 echo "$*" >> {folder}/asked
 case "$1 $2" in
-  "env GOVERSION") echo "${{version:-go1.26.0}}" ;;
+  "env GOVERSION") echo "${{version:-go1.26.3}}" ;;
   "mod download") echo '"Dir": "{folder}/module"' ;;
   "mod edit") ;;
   build*)
@@ -36,6 +36,8 @@ class Machine:
         write_program(folder / "bin/go", "#!/bin/sh\n" + GO.format(folder=folder))
         for name in ("manifests/crds", "cluster/crds"):
             (folder / "module" / name).mkdir(parents=True)
+        (folder / "module/hack").mkdir()
+        (folder / "module/hack/git-verify-wrapper.sh").write_text("#!/bin/sh\n")
         for name in ("go.mod", "go.sum"):
             (folder / "module" / name).write_text("module example.org/made-up\n")
 
@@ -84,6 +86,40 @@ def test_everything_is_built_once(machine: Machine) -> None:
     assert machine.builds() == ALL
 
 
+def test_the_newest_versions_are_built_unless_others_are_named(machine: Machine) -> None:
+    kubernetes = FOLDERS["kubernetes"]
+
+    machine.build(XPLOCK_E2E_CROSSPLANE="", XPLOCK_E2E_ARGOCD="")
+    newest = folders(machine)
+    machine.build(XPLOCK_E2E_CROSSPLANE=CROSSPLANES[-1], XPLOCK_E2E_ARGOCD=ARGOCDS[-1])
+
+    first, last = (f"crossplane-{version}" for version in (CROSSPLANES[0], CROSSPLANES[-1]))
+    assert newest >= {first, f"argocd-{ARGOCDS[0]}", kubernetes} and last not in newest
+    assert folders(machine) - newest == {last, f"package_parser-{CROSSPLANES[-1]}", f"argocd-{ARGOCDS[-1]}"}
+
+
+@pytest.mark.parametrize("variable", ["XPLOCK_E2E_CROSSPLANE", "XPLOCK_E2E_ARGOCD"])
+def test_of_a_version_that_is_unknown_one_line_tells_which_are_known(machine: Machine, variable: str) -> None:
+    known = {"XPLOCK_E2E_CROSSPLANE": CROSSPLANES, "XPLOCK_E2E_ARGOCD": ARGOCDS}[variable]
+
+    told = machine.build(code=1, **{variable: "v0.1.0"})
+
+    assert told == f"{variable} is v0.1.0; the end-to-end tests know {', '.join(known)}\n"
+    assert not machine.cache.exists()
+
+
+def folders(machine: Machine) -> set[str]:
+    """Return what was built."""
+    return {path.name for path in machine.cache.iterdir() if path.is_dir()}
+
+
+def test_a_script_that_a_server_runs_is_beside_it(machine: Machine) -> None:
+    machine.build()
+
+    script = machine.cache / f"argocd-{ARGOCDS[0]}" / "git-verify-wrapper.sh"
+    assert os.access(script, os.X_OK)
+
+
 def test_what_was_made_by_another_recipe_is_built_again(machine: Machine) -> None:
     machine.build()
     complete = machine.cache / FOLDERS["crossplane"] / "complete"
@@ -120,7 +156,7 @@ def test_without_go_one_line_tells_what_is_missing(machine: Machine) -> None:
 
     for arguments in ((), ("--check",)):
         told = machine.build(*arguments, code=1, PATH=str(needed))
-        assert told == "the end-to-end tests need Go 1.25.11 or newer: https://go.dev/dl\n"
+        assert told == "the end-to-end tests need Go 1.26.3 or newer: https://go.dev/dl\n"
 
     assert not machine.cache.exists()
 
@@ -128,7 +164,7 @@ def test_without_go_one_line_tells_what_is_missing(machine: Machine) -> None:
 def test_a_go_that_is_too_old_is_told_before_anything_is_built(machine: Machine) -> None:
     told = machine.build(code=1, version="go1.24.9")
 
-    assert told == "the end-to-end tests need Go 1.25.11 or newer: https://go.dev/dl; this is go1.24.9\n"
+    assert told == "the end-to-end tests need Go 1.26.3 or newer: https://go.dev/dl; this is go1.24.9\n"
     assert (machine.builds(), machine.cache.exists()) == (0, False)
 
 

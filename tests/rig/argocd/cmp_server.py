@@ -16,7 +16,8 @@ from typing import Any
 import grpc
 
 from rig.argocd.protobuf import Message, decode, encode, texts
-from rig.live.go_builds import ARGOCD, build
+from rig.live.go_builds import build
+from rig.live.recipes import ARGOCD
 from rig.processes import running
 
 PLUGIN = Path(__file__).parents[3] / "plugin.yaml"
@@ -90,7 +91,7 @@ def cmp_server(
     command = [str(_PROGRAM), "--config-dir-path", str(folder / "config")]
     # Asked to end, it takes its socket away and goes on serving; so it is killed.
     with running(command, {**environ, **own}, folder / "log", before=before) as process:
-        socket = _wait_for_socket(folder / "plugins", process, folder / "log")
+        socket = wait_for_socket(folder / "plugins", process, folder / "log")
         with grpc.insecure_channel(f"unix:{socket}", options=OPTIONS) as channel:
             yield CmpServer(channel, folder)
 
@@ -139,7 +140,8 @@ def chunks(data: bytes) -> Iterator[bytes]:
     return (data[start : start + _CHUNK] for start in range(0, len(data), _CHUNK))
 
 
-def _wait_for_socket(folder: Path, process: subprocess.Popen[bytes], log: Path) -> Path:
+def wait_for_socket(folder: Path, process: subprocess.Popen[bytes], log: Path) -> Path:
+    """Return the socket that a server answers on, once it is there."""
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and process.poll() is None:
         found = list(folder.glob("*.sock"))

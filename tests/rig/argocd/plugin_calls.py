@@ -139,7 +139,7 @@ def new_fleet(folder: Path, world: World, *options: str) -> Fleet:
         world,
         folder / "server.git",
         clone(folder / "server.git", folder / "clone"),
-        {"GIT_CONFIG_GLOBAL": str(folder / "gitconfig")},
+        {"GIT_CONFIG_GLOBAL": str(folder / "gitconfig"), "XPLOCK_PLAIN_HTTP": world.host},
     )
     fleet.ask("app:v1.0.0")
     fleet.push("ask for app")

@@ -17,7 +17,8 @@ import grpc
 
 from rig.argocd.cmp_server import OPTIONS, SECONDS, START_SECONDS, announced, chunks, pack
 from rig.argocd.protobuf import Message, decode, encode, texts
-from rig.live.go_builds import ARGOCD, KUBERNETES, build
+from rig.live.go_builds import build
+from rig.live.recipes import ARGOCD, KUBERNETES, PLAIN_REPO_SERVER
 from rig.processes import running
 
 TRACKING = "argocd.argoproj.io/tracking-id"
@@ -105,7 +106,7 @@ def repo_server(folder: Path, plugins: Path, *options: str) -> Iterator[RepoServ
         "ARGOCD_PLUGINSOCKFILEPATH": str(plugins),
     }
     program = str(_PROGRAMS / "argocd-repo-server")
-    address = ["--disable-tls", "--address", "127.0.0.1", "--metrics-address", "127.0.0.1"]
+    address = [*PLAIN_REPO_SERVER, "--address", "127.0.0.1", "--metrics-address", "127.0.0.1"]
     with redis_server(folder / "redis") as redis:
         for _ in range(_STARTS):
             port, metrics = _free_ports(2)

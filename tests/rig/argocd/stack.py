@@ -1,5 +1,7 @@
 """A Git server, a clone to push from, and Argo CD's repo-server and cmp-server with the plugin between them."""
 
+import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,7 +41,9 @@ class Origin:
         written = self.world.project("template", *roots, more=more) / "xplock.yaml"
         folder = self.clone / path
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "xplock.yaml").write_text(written.read_text())
+        # The layout of the repository: the plugin reads no other one.
+        layout = os.path.relpath(self.clone / "registry", folder)
+        (folder / "xplock.yaml").write_text(written.read_text().replace(str(self.world.layout), layout))
         return folder
 
     def lock(self, path: str = "shop") -> Path:
@@ -67,6 +71,7 @@ def new_origin(folder: Path) -> Origin:
     origin = Origin(
         small_world(folder / "world"), folder / "server.git", clone(folder / "server.git", folder / "clone")
     )
+    shutil.copytree(origin.world.layout, origin.clone / "registry")
     origin.ask("app:v1.0.0")
     origin.push()
     return origin

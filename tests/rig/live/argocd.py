@@ -14,6 +14,7 @@ from rig.live.client import Client, Refused
 from rig.live.kinds import ARGOCD, ARGOCD_CONFIG_MAPS, ARGOCD_SECRETS, CRDS, NAMESPACES, PROJECTS
 from rig.live.kube import Kube
 from rig.live.processes import Server, Servers, program
+from rig.live.recipes import PLAIN_REPO_SERVER
 from rig.live.waiting import wait_for
 
 _PLUGIN = Path(__file__).parents[3] / "plugin.yaml"
@@ -28,7 +29,7 @@ def install_argocd(programs: Path, client: Client) -> None:
     for path in sorted((programs / "crds").glob("*-crd.yaml")):
         client.apply(CRDS, yaml.safe_load(path.read_text()))
     client.apply(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ARGOCD}})
-    health = read_one(DEPLOY / "argocd-cm.yaml")["data"]
+    health = read_one(DEPLOY / "health/argocd-cm.yaml")["data"]
     for name, data in (("argocd-cm", health), ("argocd-rbac-cm", {})):
         client.apply(ARGOCD_CONFIG_MAPS, _configuration("ConfigMap", name) | {"data": data})
     secret = {"stringData": {"server.secretkey": "made-up-key-of-the-tests"}}
@@ -104,7 +105,7 @@ class ArgoCD:
 def _repo_server(redis: str, address: str, health: int) -> list[str]:
     host, port = address.split(":")
     return [
-        *("--redis", redis, "--disable-tls", "--address", host, "--port", port),
+        *("--redis", redis, *PLAIN_REPO_SERVER, "--address", host, "--port", port),
         *("--metrics-address", "127.0.0.1", "--metrics-port", str(health), "--logformat", "text"),
         # One setting of Argo CD, `timeout.reconciliation`, is for this and for the controller's resync.
         *("--revision-cache-expiration", f"{_RESYNC}s"),

@@ -1,20 +1,20 @@
 """Waiting for Crossplane: its Lock, the programs and what is handed over follow a sync a moment later."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from render.limits import Limits
 from render.lock.file import read_lock
 from render.lock.model import Lock, LockedPackage
-from render.names import revision_name
 from render.packages import Kind
 from rig.live.application import conditions_of, describe_packages
 from rig.live.client import Object
 from rig.live.kinds import CRDS, DEPLOYMENTS, IMAGE_CONFIGS
 from rig.live.lock_files import attached_entries, stale_sources
 from rig.live.platform import LiveCluster
-from rig.live.snapshots import WELL
+from rig.live.revisions import name_of_revision
+from rig.live.snapshots import WELL, controlling_revision
 from rig.live.waiting import wait_for
 
 
@@ -25,9 +25,9 @@ class Expected:
     # What the Lock of the cluster has to hold, and the detached packages whose entries stay there from before.
     attached: list[Object]
     stale: set[str]
-    # The names of active revisions, of those that run a program, and of deactivated packages.
-    active: set[str]
-    programs: set[str]
+    # The locked digests of active packages, of those that run a program, and the names of deactivated packages.
+    active: dict[str, str]
+    programs: dict[str, str]
     off: set[str]
 
 
@@ -38,8 +38,8 @@ def read_expected(folders: Sequence[Path]) -> Expected:
     return Expected(
         attached=attached_entries(*folders),
         stale=stale_sources(*folders),
-        active=_revisions(active),
-        programs=_revisions(package for package in active if package.kind is not Kind.CONFIGURATION),
+        active=_digests(active),
+        programs=_digests(package for package in active if package.kind is not Kind.CONFIGURATION),
         off={package.object_name for lock in locks for package in lock.deactivated.values()},
     )
 
@@ -60,8 +60,14 @@ def wait_settled(cluster: LiveCluster, expected: Expected, crds: Sequence[str]) 
     )
 
 
-def _revisions(packages: Iterable[LockedPackage]) -> set[str]:
-    return {revision_name(package.object_name, package.digest) for package in packages}
+def _digests(packages: Iterable[LockedPackage]) -> dict[str, str]:
+    return {package.object_name: package.digest for package in packages}
+
+
+def _revisions(cluster: LiveCluster, digests: Mapping[str, str]) -> set[str]:
+    """Return the names of the revisions that packages have with these bytes."""
+    packages = cluster.packages()
+    return {name_of_revision(packages[name], digest) for name, digest in digests.items() if name in packages}
 
 
 def _wrong_entries(cluster: LiveCluster, expected: Expected) -> Iterator[str]:
@@ -75,8 +81,9 @@ def _wrong_entries(cluster: LiveCluster, expected: Expected) -> Iterator[str]:
 
 def _wrong_programs(cluster: LiveCluster, expected: Expected) -> Iterator[str]:
     found = {value["metadata"]["name"] for value in cluster.client.objects(DEPLOYMENTS)}
-    yield from (f"{name} still runs" for name in sorted(found - expected.programs))
-    yield from (f"{name} does not run" for name in sorted(expected.programs - found))
+    wanted = _revisions(cluster, expected.programs)
+    yield from (f"{name} still runs" for name in sorted(found - wanted))
+    yield from (f"{name} does not run" for name in sorted(wanted - found))
 
 
 def _wrong_health(cluster: LiveCluster, expected: Expected) -> Iterator[str]:
@@ -88,10 +95,11 @@ def _wrong_health(cluster: LiveCluster, expected: Expected) -> Iterator[str]:
 
 def _wrong_controllers(cluster: LiveCluster, expected: Expected, crds: Sequence[str]) -> Iterator[str]:
     # A package that is switched on again looks well before it has taken over.
+    active = _revisions(cluster, expected.active)
     for crd in crds:
-        owners = cluster.client.get(CRDS, crd)["metadata"]["ownerReferences"]
-        if not expected.active & {owner["name"] for owner in owners if owner.get("controller")}:
-            yield f"{crd} is controlled by no active revision: {owners}"
+        controller = controlling_revision(cluster.client, crd)
+        if controller not in active:
+            yield f"{crd} is controlled by no active revision: {controller}"
 
 
 def _being_deleted(cluster: LiveCluster) -> Iterator[str]:

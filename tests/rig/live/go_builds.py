@@ -1,8 +1,6 @@
 """Real servers, built once from the Go module proxy and kept below a cache folder."""
 
 import fcntl
-import hashlib
-import json
 import os
 import re
 import shlex
@@ -12,81 +10,16 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from rig.live.recipes import MAINS, RECIPES, Recipe
 from rig.processes import dying_with_us
 
-_MAINS = Path(__file__).parents[2] / "e2e"
 # Read before a test hides the user's settings: builds are kept across runs and clones.
 _ENVIRON = dict(os.environ)
 _CACHE = Path(os.environ.get("XPLOCK_E2E_CACHE") or Path.home() / ".cache" / "xplock-e2e")
 # The newest that a go.mod of these servers asks for.
-_GO = (1, 25, 11)
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """A released Go module, and the program that is made of it."""
-
-    name: str
-    module: str
-    version: str
-    # One of the module's own programs; without it, the main.go in tests/e2e that has this name.
-    package: str = ""
-    # The program's other names, by which it knows what to be.
-    servers: tuple[str, ...] = ()
-    # The version of modules that it takes from its own repository, where a release has none of them.
-    nested: str = ""
-    # Texts that are set while linking.
-    texts: tuple[str, ...] = ()
-    # The folder of the module with the definitions of its kinds.
-    crds: str = ""
-
-    @property
-    def digest(self) -> str:
-        """A hash of this recipe and its main.go."""
-        main = "" if self.package else (_MAINS / self.name / "main.go").read_text()
-        return hashlib.sha256(json.dumps([asdict(self), main]).encode()).hexdigest()[:16]
-
-
-ARGOCD = Recipe(
-    "argocd",
-    "github.com/argoproj/argo-cd/v3",
-    "v3.2.11",
-    servers=(
-        "argocd-application-controller",
-        "argocd-cmp-server",
-        "argocd-git-ask-pass",
-        "argocd-repo-server",
-    ),
-    crds="manifests/crds",
-)
-CROSSPLANE = Recipe(
-    "crossplane",
-    "github.com/crossplane/crossplane/v2",
-    "v2.3.4",
-    package="cmd/crossplane",
-    nested="v2.3.4",
-    # Without its version it refuses every package that asks for one.
-    texts=("github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v2.3.4",),
-    crds="cluster/crds",
-)
-# Reads packages with Crossplane's own code.
-PACKAGE_PARSER = Recipe("package_parser", CROSSPLANE.module, CROSSPLANE.version, nested=CROSSPLANE.nested)
-KUBERNETES = Recipe(
-    "kubernetes",
-    "k8s.io/kubernetes",
-    "v1.34.4",
-    servers=("kube-apiserver", "kube-controller-manager"),
-    nested="v0.34.4",
-    texts=(
-        "k8s.io/component-base/version.gitVersion=v1.34.4",
-        "k8s.io/component-base/version.gitMajor=1",
-        "k8s.io/component-base/version.gitMinor=34",
-    ),
-)
-RECIPES = (KUBERNETES, CROSSPLANE, PACKAGE_PARSER, ARGOCD)
+_GO = (1, 26, 3)
 
 
 def build(recipe: Recipe) -> Path:
@@ -163,7 +96,7 @@ def _build(go: str, recipe: Recipe, sources: Path, made: Path) -> None:
     (sources / "go.sum").write_bytes((module / "go.sum").read_bytes())
     target = f"{recipe.module}/{recipe.package}"
     if not recipe.package:
-        (sources / "main.go").write_bytes((_MAINS / recipe.name / "main.go").read_bytes())
+        (sources / "main.go").write_bytes((MAINS / recipe.name / "main.go").read_bytes())
         target = "."
     _run([go, "mod", "edit", f"-require={recipe.module}@{recipe.version}"], sources)
     # Without tables for debuggers, linking is quicker and the program smaller.
@@ -171,6 +104,9 @@ def _build(go: str, recipe: Recipe, sources: Path, made: Path) -> None:
     _run([go, "build", "-ldflags", flags, "-o", str(made / recipe.name), target], sources)
     for server in recipe.servers:
         (made / server).symlink_to(recipe.name)
+    for script in recipe.scripts:
+        copy = shutil.copyfile(module / script, made / Path(script).name)
+        copy.chmod(0o755)
     if recipe.crds:
         # Files of the module cache are read-only, and so would be the copies.
         shutil.copytree(module / recipe.crds, made / "crds", copy_function=shutil.copyfile)

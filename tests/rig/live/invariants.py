@@ -92,7 +92,7 @@ class Sound:
         entries = [entry for entry in self._cluster.locked() if entry["source"] not in stale]
         found = {entry["source"]: entry for entry in entries}
         if len(found) != len(entries):
-            yield f"the Lock has a source twice: {[entry['name'] for entry in entries]}"
+            yield f"the Lock has a source twice: {[entry['source'] for entry in entries]}"
         ours = {entry["source"]: entry for entry in attached_entries(self._team.folder)}
         for source in sorted(found.keys() | ours.keys()):
             if found.get(source) != ours.get(source):

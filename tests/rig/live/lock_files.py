@@ -7,6 +7,7 @@ import yaml
 
 from render.system.files import LOCK_FILE
 from rig.live.client import Object
+from rig.live.revisions import known_ahead
 
 
 def read_documents(folder: Path) -> tuple[Object, Object]:
@@ -36,7 +37,7 @@ def stale_sources(*folders: Path) -> set[str]:
 def _attached_entries(folder: Path) -> list[Any]:
     lock, details = read_documents(folder)
     detached = {_cluster_source(package) for package in details["packages"] if "detached" in package}
-    return [entry for entry in lock["packages"] if entry["source"] not in detached]
+    return [known_ahead(entry) for entry in lock["packages"] if entry["source"] not in detached]
 
 
 def _cluster_source(package: Object) -> str:

@@ -67,7 +67,7 @@ KEPT = Story(
         INSTALLED: Step(("kept/report v1.0.0", "kept/provider-database v1.0.0")),
         MOVED: Step(("kept/report v1.0.0", "kept/provider-database v1.1.0")),
         UPGRADED: Step(
-            ("kept/report v1.1.0", "kept/provider-database v1.1.0"), refused=("retire", "kept/provider-sql")
+            ("kept/report v1.1.0", "kept/provider-database v1.1.0"), early=("retire", "kept/provider-sql")
         ),
         ENDED: Step(command=("retire", "kept/provider-sql")),
         GONE: Step(command=("retire", "kept/provider-sql", "--synced")),
@@ -186,7 +186,7 @@ FAMILY = Story(
         INSTALLED: Step(("family/shop v1.0.0",)),
         MOVED: Step(("family/shop v1.0.0", *_MEMBERS), (_FAMILY_MOVE,)),
         UPGRADED: Step(
-            ("family/shop v2.0.0", *_MEMBERS), (_FAMILY_MOVE,), refused=("retire", "family/provider-cloud")
+            ("family/shop v2.0.0", *_MEMBERS), (_FAMILY_MOVE,), early=("retire", "family/provider-cloud")
         ),
         ENDED: Step(command=("retire", "family/provider-cloud")),
         GONE: Step(command=("retire", "family/provider-cloud", "--synced")),

@@ -7,17 +7,19 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig.live import go_builds
 from rig.live.application import describe_packages
 from rig.live.argocd import ArgoCD, install_argocd
 from rig.live.client import Client, Object
 from rig.live.crossplane import install_crossplane, start_crossplane
 from rig.live.functions import Functions
+from rig.live.go_builds import build
 from rig.live.kinds import LOCKS, PACKAGES, REVISIONS
 from rig.live.kube import Keys, make_keys, start_garbage_collector, start_kube
 from rig.live.kubelet import Kubelet
 from rig.live.package_registry import PackageRegistry
 from rig.live.processes import Servers
+from rig.live.recipes import ARGOCD, CROSSPLANE, KUBERNETES
+from rig.live.revisions import known_ahead
 from rig.live.team import Team
 from rig.live.waiting import SECONDS, minding, wait_for
 from rig.registry.docker import docker_registry
@@ -111,14 +113,14 @@ class LiveCluster:
         return {value["metadata"]["name"]: value for value in found}
 
     def locked(self) -> list[Object]:
-        """Return what Crossplane's own Lock holds, sorted by source."""
+        """Return what Crossplane's own Lock holds, as far as a lock knows it ahead, sorted by source."""
         packages = self.client.get(LOCKS, "lock").get("packages") or []
-        return sorted(packages, key=lambda package: str(package["source"]))
+        return sorted(map(known_ahead, packages), key=lambda package: str(package["source"]))
 
 
 def prepare_platform(folder: Path) -> Platform:
     """Install Crossplane and Argo CD into an empty cluster, and keep its data for all that follow."""
-    programs = Programs(*map(go_builds.build, (go_builds.KUBERNETES, go_builds.CROSSPLANE, go_builds.ARGOCD)))
+    programs = Programs(*map(build, (KUBERNETES, CROSSPLANE, ARGOCD)))
     keys, data, first = make_keys(folder / "keys"), folder / "etcd", folder / "first"
     first.mkdir()
     servers = Servers(first / "logs")

@@ -24,8 +24,8 @@ from rig.live.invariants import Sound
 from rig.live.manifests import package_manifest
 from rig.live.package_registry import format_crd, format_xrd
 from rig.live.platform import LiveCluster
+from rig.live.recipes import CROSSPLANE
 
-_CROSSPLANE = "v2.3.4"
 _REGISTRY_FILE = "registry.yaml"
 _OWN_BUG = 70
 
@@ -109,7 +109,7 @@ def _files(folder: Folder) -> dict[str, str]:
         else:
             roots.append({"package": package})
     moves = [_move(move) for move in folder.moves.values()]
-    settings = {"crossplaneVersion": _CROSSPLANE, "roots": roots, "moves": moves}
+    settings = {"crossplaneVersion": CROSSPLANE.version, "roots": roots, "moves": moves}
     return {SETTINGS_FILE: json.dumps(settings, indent=2) + "\n", **manifests}
 
 

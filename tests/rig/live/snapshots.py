@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rig.live.application import conditions_of, package_of
-from rig.live.client import Object
-from rig.live.kinds import APPLICATIONS, CRDS, DEPLOYMENTS, IMAGE_CONFIGS, Resource
+from rig.live.client import Client, Object
+from rig.live.kinds import APPLICATIONS, CRDS, DEPLOYMENTS, IMAGE_CONFIGS, MANAGED_DEFINITIONS, Resource
 from rig.live.platform import LiveCluster
 
 WELL = {"Installed": "True", "Healthy": "True"}
@@ -18,6 +18,8 @@ class Snapshot:
     packages: Mapping[str, Object]
     revisions: Mapping[str, Object]
     definitions: Mapping[str, Object]
+    # The revision that controls each definition which packages install.
+    controllers: Mapping[str, str]
     deployments: Mapping[str, Object]
     image_configs: Mapping[str, Object]
     applications: Mapping[str, Object]
@@ -26,9 +28,12 @@ class Snapshot:
 
     def controller(self, crd: str) -> str:
         """Return the package whose revision controls a definition."""
-        owners = self.definitions[crd]["metadata"]["ownerReferences"]
-        (revision,) = [owner["name"] for owner in owners if owner.get("controller")]
-        return self.package_of(revision)
+        return self.package_of(self.controllers[crd])
+
+    def digest(self, package: str) -> str:
+        """Return the bytes of a package's current revision."""
+        revision = self.revisions[self.packages[package]["status"]["currentRevision"]]
+        return str(revision["status"]["resolvedImage"].partition("@")[2])
 
     def running(self) -> dict[str, str]:
         """Return what each package runs as a program: the source of its image."""
@@ -50,17 +55,26 @@ class Snapshot:
 
 def take_snapshot(cluster: LiveCluster, crds: Iterable[str]) -> Snapshot:
     """Return what is in a cluster now."""
-    client = cluster.client
+    client, crds = cluster.client, list(crds)
     return Snapshot(
         packages=cluster.packages(),
         revisions=cluster.revisions(),
         definitions=_by_name(client.objects(CRDS)),
+        controllers={crd: controlling_revision(client, crd) for crd in crds},
         deployments=_by_name(client.objects(DEPLOYMENTS)),
         image_configs=_by_name(client.objects(IMAGE_CONFIGS)),
         applications=_by_name(client.objects(APPLICATIONS)),
         objects={crd: value for crd in crds for value in client.objects(resource_of(crd))},
         entries=cluster.locked(),
     )
+
+
+def controlling_revision(client: Client, crd: str) -> str:
+    """Return the revision that controls a definition: itself, or by the ManagedResourceDefinition that it comes from."""
+    owner = _controller(client.get(CRDS, crd))
+    if owner.get("kind") == "ManagedResourceDefinition":
+        owner = _controller(client.get(MANAGED_DEFINITIONS, owner["name"]))
+    return str(owner.get("name", ""))
 
 
 def resource_of(crd: str) -> Resource:
@@ -76,6 +90,11 @@ def image_source(image: str) -> str:
 
 def _by_name(values: Iterable[Object]) -> dict[str, Object]:
     return {value["metadata"]["name"]: value for value in values}
+
+
+def _controller(value: Object) -> Object:
+    owners: list[Object] = value["metadata"].get("ownerReferences", [])
+    return next((owner for owner in owners if owner.get("controller")), {})
 
 
 def _image(deployment: Object) -> str:

@@ -28,6 +28,7 @@ from rig.live.kinds import (
 from rig.live.operations import operations_of
 from rig.live.package_registry import PackageRegistry
 from rig.live.platform import LiveCluster
+from rig.live.recipes import CROSSPLANE
 from rig.live.snapshots import Snapshot, resource_of, take_snapshot
 from rig.live.team import Team
 from rig.live.waiting import wait_for
@@ -48,8 +49,8 @@ class Step:
     moves: tuple[Mapping[str, object], ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     command: tuple[str, ...] = ("lock",)
-    # A command that is too early, and has to be refused before.
-    refused: tuple[str, ...] = ()
+    # A command that comes too early while the cluster's Lock has stale entries, and is tried without effect before.
+    early: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,8 @@ class Told:
     chapters: dict[str, Chapter] = field(default_factory=dict)
     # What happened in the while after a chapter.
     windows: dict[str, History] = field(default_factory=dict)
-    # By team and chapter, what was said to a command that was too early.
-    refusals: dict[tuple[str, str], str] = field(default_factory=dict)
+    # By team and chapter, what was said to a command that may be too early, and its exit code.
+    early: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
     # By team; and what Argo CD did with them, one after the other.
     commits: dict[str, list[str]] = field(default_factory=dict)
     operations: dict[str, list[str]] = field(default_factory=dict)
@@ -146,8 +147,9 @@ class Telling:
 
     def _take(self, name: str, step: Step, chapter: str) -> None:
         team = self._teams[name]
-        if step.refused:
-            self.told.refusals[name, chapter] = team.xplock(*step.refused, code=4).stderr
+        if step.early:
+            tried = team.try_xplock(*step.early, "--dry-run")
+            self.told.early[name, chapter] = (tried.returncode, tried.stderr)
         if step.roots:
             team.write(_SETTINGS, _settings(step, self._cluster.registry.address))
         for file, text in step.files.items():
@@ -199,7 +201,7 @@ class Telling:
 def _settings(step: Step, registry: str) -> str:
     roots = [f"{at(package)}:{version}" for package, version in (root.split() for root in step.roots)]
     settings = {
-        "crossplaneVersion": "v2.3.4",
+        "crossplaneVersion": CROSSPLANE.version,
         "roots": [{"package": root} for root in roots],
         "rewrites": [{"from": host, "to": f"{registry}/{host}"} for host in _HOSTS],
         "moves": list(step.moves),

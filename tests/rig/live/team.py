@@ -8,7 +8,8 @@ from pathlib import Path
 
 import yaml
 
-from render.app.scaffold import Choices, format_piece
+from render.app.scaffold.choices import Choices
+from render.app.scaffold.pieces import format_piece
 from rig.git.repositories import clone, git, new_repository, save
 from rig.live.application import Application
 from rig.live.client import Client
