@@ -5,9 +5,14 @@
 # Folders with a kustomization, and overlays, need kustomize as well:
 #
 #   docker build --target xplock-with-kustomize --tag registry.example.org/xplock:0.1.0 .
-# Base images are named by exact version. To pin the bytes as well, or to use another base, give a digest:
 #
-#   docker build --build-arg PYTHON=docker.io/library/python:3.13.13-slim-bookworm@sha256:... .
+# Base images are named by exact version. To pin their bytes, too, ask your registry or mirror for the digest, and give
+# it to this build, or write it below:
+#
+#   skopeo inspect --format '{{.Name}}@{{.Digest}}' docker://docker.io/library/python:3.13.13-slim-bookworm
+#   docker build --build-arg PYTHON=docker.io/library/python@sha256:... .
+#
+# Without a container engine: `make image`.
 ARG PYTHON=docker.io/library/python:3.13.13-slim-bookworm
 ARG KUSTOMIZE=registry.k8s.io/kustomize/kustomize:v5.5.0
 
@@ -26,10 +31,12 @@ RUN pip --python /opt/build wheel --no-cache-dir --no-deps --no-build-isolation 
 FROM ${PYTHON} AS environment
 COPY --from=wheel /wheel /wheel
 COPY deploy/requirements/runtime.txt /opt/runtime.txt
-# Dependencies by hash; xplock itself by its path, so that no package index is ever asked for it.
+# Dependencies by hash; xplock itself by its path, so that no package index is ever asked for it. pip would compile with
+# the time of each file, which a layer rounds, and a module whose time differs is compiled again at every start.
 RUN python -m venv --without-pip /opt/xplock \
-    && pip --python /opt/xplock install --no-cache-dir --require-hashes --requirement /opt/runtime.txt \
-    && pip --python /opt/xplock install --no-cache-dir --no-deps /wheel/*.whl
+    && pip --python /opt/xplock install --no-compile --no-cache-dir --require-hashes --requirement /opt/runtime.txt \
+    && pip --python /opt/xplock install --no-compile --no-cache-dir --no-deps /wheel/*.whl \
+    && python -m compileall -q --invalidation-mode unchecked-hash /opt/xplock/lib
 
 FROM ${PYTHON} AS base
 # Argo CD's user; git and ssh want to find it in /etc/passwd.

@@ -16,16 +16,26 @@ IS_NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 TOOLS := docker-registry git kubectl:kubernetes-client lua5.1 openssl skopeo
 # And those that only the end-to-end tests run.
 E2E_TOOLS := etcd:etcd-server redis-server
+# And those that build the image.
+IMAGE_TOOLS := buildah mmdebstrap skopeo
 # All of those tests, or with SHORT=1 the ones that show most in a few minutes; the longest first. pytest-xdist gives a
 # worker the next file in advance when a file has a single test, and that file would wait: environment is short.
 E2E := $(patsubst %,tests/e2e/test_%.py,soak moves sync environment)
 E2E += $(filter-out $(E2E),$(sort $(wildcard tests/e2e/test_*.py)))
-ifeq ($(SHORT),1)
+# It needs no cluster, and so is no part of the matrix of versions.
+E2E += tests/e2e/renovate/test_renovate.py
+ifneq ($(SHORT),1)
+E2E_TOOLS += node:nodejs npm
+else
 E2E := $(patsubst %,tests/e2e/test_%.py,moves sync closure cmp_server repo_server repo_server_errors moved_tag package_parser)
 endif
+# The image is run by test_image.py.
+E2E_IMAGE := $(if $(filter tests/e2e/test_image.py,$(E2E)),image)
+# And Flux by test_flux.py.
+E2E_FLUX := $(if $(filter tests/e2e/test_flux.py,$(E2E)),flux)
 PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo quick test style e2e soak docs examples bench bench-cluster dist requirements servers go tools clean
+.PHONY: demo quick test style e2e soak docs examples bench bench-cluster dist image requirements servers flux go tools image-tools clean
 
 demo: $(VENV)/runtime ## Build the example packages, lock and render a project, and move a package.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -42,8 +52,14 @@ style: $(VENV)/ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+# Other versions of the servers than the newest: make e2e CROSSPLANE=v2.3.4 ARGOCD=v3.2.11
+e2e soak servers go bench-cluster: export XPLOCK_E2E_CROSSPLANE := $(CROSSPLANE)
+e2e soak servers go bench-cluster: export XPLOCK_E2E_ARGOCD := $(ARGOCD)
+# With RECORD=1 the versions that passed go into the record of which the page about compatibility is made.
+e2e: export XPLOCK_E2E_RECORD := $(RECORD)
+
 # These tests mostly wait for servers, so more of them run at once than there are cores.
-e2e: servers ## The tests with real servers, which are built the first time: needs Go.
+e2e: servers $(E2E_FLUX) $(E2E_IMAGE) ## The tests with real servers, which are built the first time: needs Go.
 	$(BIN)/pytest $(E2E) --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 soak: servers ## 200 random edits of a folder, different ones each time; each is locked, pushed, synced and checked.
@@ -76,6 +92,11 @@ bench-cluster: servers ## How long a closure takes to run, beside Crossplane alo
 dist: $(RELEASE)/ready ## The wheel, the source distribution, their SBOM and checksums: same commit, same bytes.
 	sh deploy/dist.sh $(RELEASE) dist
 
+# Only what is missing is made again; `make clean image` starts with a new base image, too.
+image: image-tools ## The container image as an OCI archive: as root, without a container engine; BASE= names another base image.
+	@$(FIRST_PYTHON) $(IS_NEW_ENOUGH)
+	PYTHONPATH=tests $(FIRST_PYTHON) -m rig.deploy.image $(BASE)
+
 # Tests that fail after this name the new version that broke them.
 requirements: $(VENV)/ready ## Move every dependency of the image and of the hooks to its newest version, with hashes.
 	$(BIN)/pip install --quiet --group requirements
@@ -89,6 +110,10 @@ servers: TOOLS += $(E2E_TOOLS)
 servers: go $(VENV)/ready tools
 	$(BIN)/pip install --quiet --group e2e
 	PYTHONPATH=tests $(BIN)/python -m rig.live.go_builds
+	$(if $(filter 1,$(SHORT)),,PYTHONPATH=tests $(BIN)/python -m rig.live.renovate)
+
+flux: servers
+	PYTHONPATH=tests $(BIN)/python -m rig.flux.builds
 
 go:
 	@$(FIRST_PYTHON) $(IS_NEW_ENOUGH)
@@ -114,14 +139,15 @@ $(RELEASE)/ready: $(REQUIREMENTS)/release.txt
 	@touch $@
 
 # As in a container image: servers are installed but not started.
-tools:
+image-tools: TOOLS := $(IMAGE_TOOLS)
+tools image-tools:
 	@missing=; for tool in $(TOOLS); do command -v $${tool%:*} >/dev/null || missing="$$missing $${tool#*:}"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && SYSTEMD_OFFLINE=1 DEBIAN_FRONTEND=noninteractive \
 			apt-get install -y -qq --no-install-recommends $$missing; \
-	else echo "the tests need these Debian packages:$$missing"; exit 1; fi
+	else echo "install these Debian packages:$$missing"; exit 1; fi
 
 clean:
-	rm -rf $(VENV) $(RELEASE) dist examples/registry .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(RELEASE) .image dist examples/registry .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find bench render tests -name __pycache__ -prune -exec rm -rf {} +

@@ -6,14 +6,22 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from rig.builders.projects import small_world
-from rig.deploy.kustomize import ARGOCD, DEPLOY, SECONDS, TOP, build_component, kubectl, parsed, read_one
+from rig.deploy.kustomize import (
+    ARGOCD,
+    BUSY,
+    DEPLOY,
+    SECONDS,
+    TOP,
+    build_component,
+    kubectl,
+    parsed,
+    read_one,
+)
 from rig.docs.examples import EXAMPLES, RENDERED
 from rig.docs.pages import DOCS, read_blocks
 from rig.git.repositories import git, serve
@@ -21,7 +29,6 @@ from rig.leaks import Watcher, watched
 from rig.registry.http_server import RecordingServer, make_certificate, redirect
 
 from render import __version__
-from render.cli.main import xplock
 from render.cli.run import run
 from render.system.files import LOCK_FILE
 
@@ -134,6 +141,7 @@ def test_the_sidecar_finds_everything_where_argo_cd_puts_it(
         "/home/argocd/cmp-server/config/plugin.yaml",
         "/tmp",
         "/var/cache/xplock",
+        "/var/run/secrets/kubernetes.io/serviceaccount",
         "/etc/xplock/docker",
         "/etc/xplock/git",
     }
@@ -162,7 +170,7 @@ def test_temporary_files_are_not_shared_with_the_repo_server(
     assert set(mounts(sidecar).values()) & set(server.values()) == {"plugins"}
 
 
-def test_the_sidecar_may_do_as_little_as_argo_cd_itself(pod: dict[str, Any], sidecar: dict[str, Any]) -> None:
+def test_the_sidecar_may_do_as_little_as_argo_cd_itself(sidecar: dict[str, Any]) -> None:
     assert sidecar["securityContext"] == {
         "runAsUser": 999,
         "runAsNonRoot": True,
@@ -171,7 +179,6 @@ def test_the_sidecar_may_do_as_little_as_argo_cd_itself(pod: dict[str, Any], sid
         "capabilities": {"drop": ["ALL"]},
         "seccompProfile": {"type": "RuntimeDefault"},
     }
-    assert pod["automountServiceAccountToken"] is False
 
 
 def test_secrets_may_be_missing_and_are_where_the_environment_says(
@@ -203,17 +210,6 @@ def test_no_volume_of_ours_can_fill_the_disk_of_its_node(
     assert [volume["name"] for volume in volumes if "emptyDir" in volume and not volume["emptyDir"]] == []
 
 
-def test_the_rest_of_argo_cd_stays_as_it_is(built: dict[str, Any], pod: dict[str, Any]) -> None:
-    before = {value["kind"]: value for value in parsed(ARGOCD.read_bytes())}
-    template = before["Deployment"]["spec"]["template"]["spec"]
-
-    for key in ("containers", "initContainers", "volumes"):
-        now = by_name(pod[key])
-        assert {item["name"]: now[item["name"]] for item in template[key]} == by_name(template[key])
-    data = built["ConfigMap/argocd-cm"]["data"]
-    assert {key: data[key] for key in before["ConfigMap"]["data"]} == before["ConfigMap"]["data"]
-
-
 def test_the_commands_of_the_first_steps_do_the_same_to_a_cluster_without_kustomize(
     tmp_path: Path, built: dict[str, Any], sidecar: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,13 +217,14 @@ def test_the_commands_of_the_first_steps_do_the_same_to_a_cluster_without_kustom
     first, *lines, last = block.text.splitlines()[1:]
     # It makes a text that is applied, and so may be there already.
     create, _, applied = first.partition(" | ")
-    patches = [shlex.split(line.removeprefix("kubectl -n argocd ")) for line in lines]
+    patches = [shlex.split(line.rpartition("kubectl -n argocd ")[2]) for line in lines]
     before = {
         (value["kind"].lower(), value["metadata"]["name"]): value for value in parsed(ARGOCD.read_bytes())
     }
-    # The folder that the commands before these end in.
-    run(["-q", "init", str(tmp_path / "production")])
-    monkeypatch.chdir(tmp_path / "production")
+    # The folder that the commands before these end in, and what they wrote.
+    run(["-q", "init", str(tmp_path / "clusters/production")])
+    run(["-q", "init", "--argocd", str(tmp_path / "argocd")])
+    monkeypatch.chdir(tmp_path)
 
     [created] = parsed(kubectl(*shlex.split(create)[1:]))
     patched = {}
@@ -247,6 +244,21 @@ def test_the_commands_of_the_first_steps_do_the_same_to_a_cluster_without_kustom
     # What is applied is known to a cluster alone; here it is a file that is there, and an Application of the plugin.
     assert last.startswith("kubectl -n argocd apply -f ")
     assert read_one(Path(last.split()[-1]))["spec"]["source"]["plugin"] == {"name": "xplock"}
+
+
+@pytest.mark.parametrize(("base", "found"), [(ARGOCD, 1), (BUSY, 0)], ids=["plain", "busy"])
+def test_the_first_steps_patch_no_health_check_where_there_is_one(base: Path, found: int) -> None:
+    [block] = [block for block in read_blocks(TOP / "docs/first-steps.md") if block.need]
+    [line] = [line for line in block.text.splitlines() if "argocd-cm" in line]
+    look, _, patch = line.partition(" || ")
+
+    done = subprocess.run(
+        ["sh", "-c", look.partition(" | ")[2]], input=base.read_bytes(), capture_output=True
+    )
+
+    # The shell patches only if the command before failed.
+    assert done.returncode == found
+    assert patch.startswith("kubectl -n argocd patch configmap argocd-cm ")
 
 
 # Examples
@@ -470,81 +482,6 @@ def test_git_asks_for_the_token_for_one_repository_alone(tmp_path: Path, canary:
     assert not other.saw(canary)
 
 
-def commands() -> Iterator[list[str]]:
-    """Yield every command of ours in deploy/, its shell variables replaced by what CI sets them to."""
-    job = read_one(CRON_JOB)["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    yield job["containers"][0]["command"][2:]
-    github = read_one(DEPLOY / "ci/github.yaml")["jobs"]["xplock-production"]
-    for step in github["steps"]:
-        if "run" in step:
-            yield shlex.split(step["run"].replace("$PROJECT", github["env"]["PROJECT"]))
-    gitlab = read_one(DEPLOY / "ci/gitlab.yaml")["xplock-production"]
-    for line in gitlab["script"]:
-        yield shlex.split(line.replace("$PROJECT", gitlab["variables"]["PROJECT"]))
-
-
-def scripts() -> dict[str, tuple[str, dict[str, str]]]:
-    """Return what each CI server gives to a shell, and the variables that it sets."""
-    github = read_one(DEPLOY / "ci/github.yaml")["jobs"]["xplock-production"]
-    gitlab = read_one(DEPLOY / "ci/gitlab.yaml")["xplock-production"]
-    steps = [step["run"] for step in github["steps"] if "run" in step]
-    return {
-        "github": ("\n".join(steps), github["env"]),
-        "gitlab": ("\n".join(gitlab["script"]), gitlab["variables"]),
-    }
-
-
-@pytest.mark.parametrize("server", ["github", "gitlab"])
-def test_a_job_passes_what_is_locked_and_stops_what_is_not(server: str, tmp_path: Path) -> None:
-    script, given = scripts()[server]
-    world = small_world(tmp_path)
-    folder = world.project(f"clone/{given['PROJECT']}", "app:v1.0.0")
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/xplock").write_text(f'#!/bin/sh\nexec {sys.executable} -m render "$@"\n')
-    (tmp_path / "bin/xplock").chmod(0o755)
-    environ = {**os.environ, **given, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-
-    def job() -> int:
-        return subprocess.run(
-            ["sh", "-ec", script], cwd=tmp_path / "clone", env=environ, timeout=SECONDS
-        ).returncode
-
-    never_locked = job()
-    run(["-q", "lock", str(folder)])
-    locked = job()
-    world.project(f"clone/{given['PROJECT']}", "app:v2.0.0")
-
-    assert (never_locked, locked, job()) == (3, 0, 3)
-
-
-def test_a_workflow_shows_what_is_wrong_beside_the_lines_of_a_pull_request(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    github = read_one(DEPLOY / "ci/github.yaml")["jobs"]["xplock-production"]
-    [step] = [step["run"] for step in github["steps"] if step.get("run", "").startswith("xplock check ")]
-    small_world(tmp_path).project(github["env"]["PROJECT"], "app:v1.0.0")
-    monkeypatch.chdir(tmp_path)
-
-    code = run(shlex.split(step.replace("$PROJECT", github["env"]["PROJECT"]))[1:])
-
-    assert code == 3
-    assert capsys.readouterr().out.startswith("::error file=clusters/production/xplock.yaml,line=1,")
-
-
-def test_every_command_that_is_deployed_exists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "clusters/production").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path)
-
-    called = []
-    for program, name, *arguments in commands():
-        command = xplock.get_command(click.Context(xplock), name)
-        assert command
-        command.make_context(name, arguments)
-        called.append((program, name))
-
-    assert called == [("xplock", "lock"), *[("xplock", "check"), ("xplock", "lock")] * 2]
-
-
 def test_all_manifests_run_the_same_version_of_xplock() -> None:
     texts = {path: path.read_text() for path in [*DEPLOY.rglob("*.yaml"), TOP / "Dockerfile", *DOCS]}
 
@@ -568,20 +505,24 @@ def test_all_manifests_run_the_same_version_of_xplock() -> None:
 def test_the_page_for_argo_cd_names_every_file_of_the_component() -> None:
     named = set(re.findall(r"`(deploy/[\w./-]*\w)`", PAGE))
 
-    assert {f"deploy/{name}" for name in ("plugin.yaml", "repo-server.yaml", "argocd-cm.yaml")} <= named
+    assert {
+        f"deploy/{name}" for name in ("plugin.yaml", "repo-server.yaml", "health/argocd-cm.yaml")
+    } <= named
 
 
 def test_nothing_in_the_folder_is_unknown_to_these_tests() -> None:
     assert sorted(os.path.relpath(path, DEPLOY) for path in DEPLOY.rglob("*") if path.is_file()) == [
-        "argocd-cm.yaml",
         "ci/github.yaml",
         "ci/gitlab.yaml",
+        "ci/renovate.json",
         "dist.sh",
         "examples/application.yaml",
         "examples/commit.yaml",
         "examples/cronjob.yaml",
         "examples/git-config",
         "examples/hydrator.yaml",
+        "health/argocd-cm.yaml",
+        "health/kustomization.yaml",
         "kustomization.yaml",
         "plugin.yaml",
         "repo-server.yaml",

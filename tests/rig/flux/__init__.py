@@ -1,0 +1,1 @@
+"""Flux: its controllers, built and run beside a real cluster."""
