@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -15,20 +16,12 @@ from rig.docs.pages import TOP, read_blocks
 from render.cli.run import run
 
 ARGO_CD, FLUX, CI = (TOP / f"docs/{name}.md" for name in ("argo-cd", "flux", "ci"))
-PACKAGES = {"Provider", "Configuration", "Function"}
 
 
 def snippet(page: Path, section: str, language: str = "yaml") -> str:
     """Return the only file that a section shows."""
     [block] = [block for block in read_blocks(page) if (block.section, block.language) == (section, language)]
     return block.text
-
-
-@pytest.fixture
-def rendered(tmp_path: Path) -> Path:
-    """An example that was rendered to a folder."""
-    assert run(["-q", "render", str(EXAMPLES / "shop"), "--out", str(tmp_path / "rendered")]) == 0
-    return tmp_path / "rendered"
 
 
 def kinds(objects: list[dict[str, Any]]) -> set[str]:
@@ -67,40 +60,64 @@ def test_the_command_for_health_makes_values_with_every_health_check(tmp_path: P
     subprocess.run(["sh", "-ec", f"cd {tmp_path} && ln -s {DEPLOY} deploy\n{command}"], check=True)
 
     values = yaml.safe_load((tmp_path / "health-values.yaml").read_text())
-    assert values == {"configs": {"cm": read_one(DEPLOY / "argocd-cm.yaml")["data"]}}
+    assert values == {"configs": {"cm": read_one(DEPLOY / "health/argocd-cm.yaml")["data"]}}
 
 
 def test_flux_applies_the_folder_that_is_rendered() -> None:
-    [found] = parsed(snippet(FLUX, "Apply the folder").encode())
+    pins, packages = flux_kustomizations()
     [block] = [block for block in read_blocks(FLUX) if block.language == "console"]
 
-    assert (found["apiVersion"], found["kind"]) == ("kustomize.toolkit.fluxcd.io/v1", "Kustomization")
-    assert f"--out {found['spec']['path'].removeprefix('./')}\n" in block.text
+    assert pins["spec"]["path"] == packages["spec"]["path"]
+    assert f"--out {pins['spec']['path'].removeprefix('./')}\n" in block.text
 
 
-def test_two_kustomizations_of_flux_apply_every_object_once_and_the_pins_first(rendered: Path) -> None:
-    pins, packages = parsed(snippet(FLUX, "Pins first").encode())
+@pytest.mark.parametrize("waves", ["flat", "graph"])
+def test_two_kustomizations_of_flux_apply_every_object_once_and_the_pins_first(
+    tmp_path: Path, waves: str
+) -> None:
+    rendered = tmp_path / "rendered"
+    folder = shutil.copytree(EXAMPLES / "overrides", tmp_path / "project")
+    settings = folder / "xplock.yaml"
+    settings.write_text(settings.read_text().replace("waves: graph", f"waves: {waves}"))
+    (folder / "more.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: more\n")
+    assert run(["-q", "render", str(folder), "--out", str(rendered)]) == 0
+    pins, packages = flux_kustomizations()
     every = parsed(kubectl("kustomize", rendered))
 
-    built = []
-    for each in (pins, packages):
-        # As Flux does: its patches are those of a kustomization around the folder.
-        folder = rendered.parent / each["metadata"]["name"]
-        folder.mkdir()
-        around = {"resources": [f"../{rendered.name}"], "patches": each["spec"]["patches"]}
-        (folder / "kustomization.yaml").write_text(json.dumps(around))
-        built.append(parsed(kubectl("kustomize", folder)))
+    first, second = (build_as_flux(rendered, each) for each in (pins, packages))
 
-    first, second = built
-    assert kinds(first) == {"ImageConfig"}
-    assert kinds(second) == PACKAGES
+    assert kinds(first) == {"DeploymentRuntimeConfig", "ImageConfig"}
+    assert kinds(second) == {"ConfigMap", "Provider", "ProviderConfig"}
     assert len(first) + len(second) == len(every)
     assert packages["spec"]["dependsOn"] == [{"name": pins["metadata"]["name"]}]
 
 
-def test_renovate_finds_manifests_and_leaves_locks_alone() -> None:
-    config = json.loads(snippet(CI, "Renovate", "json"))
+def flux_kustomizations() -> list[dict[str, Any]]:
+    """Return the Kustomizations of the page that apply the rendered folder."""
+    blocks = [block.text for block in read_blocks(FLUX) if block.section == "Apply the folder"]
+    return [value for value in parsed(blocks[-1].encode()) if value["kind"] == "Kustomization"]
 
-    [pattern] = config["crossplane"]["managerFilePatterns"]
-    assert re.search(pattern.strip("/"), "clusters/production/shop.yaml")
+
+def build_as_flux(rendered: Path, kustomization: dict[str, Any]) -> list[dict[str, Any]]:
+    """Build a folder as Flux does: its patches are those of a kustomization around the folder."""
+    folder = rendered.parent / kustomization["metadata"]["name"]
+    folder.mkdir()
+    around = {"resources": [f"../{rendered.name}"], "patches": kustomization["spec"]["patches"]}
+    (folder / "kustomization.yaml").write_text(json.dumps(around))
+    return parsed(kubectl("kustomize", folder))
+
+
+def test_the_configuration_of_renovate_is_the_one_that_is_shipped() -> None:
+    shipped, operator = [
+        block.text for block in read_blocks(CI) if (block.section, block.language) == ("Renovate", "json")
+    ]
+
+    config = json.loads(shipped)
+    [pattern] = config["crossplane"]["fileMatch"]
+    [rule] = config["packageRules"]
+    [allowed] = json.loads(operator)["allowedCommands"]
+    assert shipped == (DEPLOY / "ci/renovate.json").read_text()
+    assert re.search(pattern, "clusters/production/shop.yaml")
     assert config["ignorePaths"] == ["**/crossplane.lock.yaml"]
+    assert all(re.search(allowed, command) for command in rule["postUpgradeTasks"]["commands"])
+    assert not re.search(allowed, "xplock lock x; id")

@@ -19,6 +19,7 @@ from render.inputs.settings import KEYS
 from render.inputs.table import Choice, Entries, Flag, Key, Number, OneOrMore, Shape, Text, TextMap, Texts
 from render.limits import Limits, format_bytes, setting
 from rig.deploy.kustomize import DEPLOY, read_one
+from rig.docs.compatibility import format_matrix, format_needs
 
 _PART = re.compile(
     r"(?P<open>^<!-- generated: (?P<name>[\w-]+) -->\n).*?(?P<close>^<!-- end of (?P=name) -->$)",
@@ -191,4 +192,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "rules": _rules,
     "limits": _limits,
     "helm-values": _helm_values,
+    "matrix": format_matrix,
+    "needs": format_needs,
 }

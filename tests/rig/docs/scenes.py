@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from render.system.files import LOCK_FILE
-from rig.builders.projects import small_world
+from rig.builders.projects import World, at, small_world
 from rig.deploy.kustomize import ARGOCD, DEPLOY
 from rig.docs.examples import EXAMPLES
 from rig.docs.machine import Machine, copy_clone
@@ -58,6 +58,30 @@ def _step(name: str) -> Scene:
 def _contradiction(_: str) -> Scene:
     """A project that asks for two packages with dependencies that exclude each other."""
     return lambda _, folder, __: small_world(folder).project("shop", "app:v2.0.0", "old:v1.0.0")
+
+
+def _half_aliased(_: str) -> Scene:
+    """A locked project with a family that moves to another organisation, where only one member can be an alias."""
+
+    def make(_: Path, folder: Path, machine: Machine) -> Path:
+        world = World(folder)
+        for name in ("acme/provider-a", "acme/provider-b", "labs/provider-a", "labs/provider-b"):
+            crd = f"{name.rpartition('/')[2]}s.cloud.example.org"
+            world.publish(f"{name} v1.0.0", kind="Provider", crds=[crd], family="cloud")
+        world.publish("app v1.0.0", {"acme/provider-a": "*"})
+        known = "crossplaneVersion: v2.3.4\n"
+        world.project("shop", "app", "acme/provider-b", more=known)
+        named = f"  - package: {at('acme/provider-b')}\n"
+        settings = folder / "shop/xplock.yaml"
+        settings.write_text(settings.read_text().replace(named, f"{named}    name: mine\n"))
+        machine.run("xplock", "lock", folder / "shop")
+        moved = [
+            f"  - from: {at(f'acme/provider-{one}')}\n    to: {at(f'labs/provider-{one}')}\n" for one in "ab"
+        ]
+        more = f"{known}moves:\n{''.join(moved)}"
+        return world.project("shop", "app", "labs/provider-a", "labs/provider-b", more=more)
+
+    return make
 
 
 def _clone(_: str) -> Scene:
@@ -159,7 +183,7 @@ def _init(folder: Path, machine: Machine) -> None:
 
 
 def _copy_examples(examples: Path, folder: Path) -> None:
-    left = shutil.ignore_patterns("registry", "packages", "moving")
+    left = shutil.ignore_patterns("registry", "packages", "moving", "expected")
     shutil.copytree(examples, folder / "examples", ignore=left)
     (folder / "examples/registry").symlink_to(examples / "registry")
 
@@ -169,6 +193,7 @@ _SCENES: dict[str, Callable[[str], Scene]] = {
     "unlocked": _unlocked,
     "step": _step,
     "contradiction": _contradiction,
+    "half-aliased": _half_aliased,
     "clone": _clone,
     "empty": _empty,
     "repository": _repository,

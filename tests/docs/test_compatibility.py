@@ -1,0 +1,58 @@
+"""The record of the end-to-end tests, the versions that they know, the README and deploy/ name the same versions."""
+
+import re
+from itertools import product
+from pathlib import Path
+
+import pytest
+from rig.docs.compatibility import versions_of
+from rig.live.matrix import read_runs
+from rig.live.recipes import ARGOCDS, CROSSPLANES, KUBERNETES
+
+TOP = Path(__file__).parents[2]
+README = (TOP / "README.md").read_text()
+
+
+def test_the_newest_versions_were_run_with_all_tests_and_the_oldest_were_run_too() -> None:
+    runs = read_runs()
+    pairs = [(run.crossplane, run.argocd) for run in runs]
+    known = list(product(CROSSPLANES, ARGOCDS))
+
+    assert (pairs[0], pairs[-1], runs[0].is_whole) == (known[0], known[-1], True)
+    assert [pair for pair in pairs if pair not in known] == []
+    assert {run.kubernetes for run in runs} == {KUBERNETES.version}
+
+
+@pytest.mark.parametrize(
+    ("software", "versions"),
+    [
+        ("Crossplane", versions_of("crossplane")),
+        ("Argo CD", versions_of("argocd")),
+        ("Kubernetes", versions_of("kubernetes")),
+    ],
+)
+def test_the_readme_names_the_versions_that_were_run(software: str, versions: list[str]) -> None:
+    (row,) = re.findall(rf"^\| {software} \|.*$", README, re.MULTILINE)
+
+    assert f"real {' and '.join(versions)}, in `make e2e`" in row
+
+
+def test_the_page_about_the_proof_names_the_newest_versions() -> None:
+    text = " ".join((TOP / "docs/proof.md").read_text().split())
+
+    for software in ("Crossplane", "Argo CD"):
+        newest = versions_of(software.lower().replace(" ", ""))[0]
+        assert f"{software} {newest}" in text
+
+
+def test_what_is_deployed_asks_for_no_version_that_was_not_run() -> None:
+    texts = [path.read_text() for path in (TOP / "deploy").rglob("*") if path.is_file()]
+
+    for software, versions in (("Crossplane", CROSSPLANES), ("Argo CD", ARGOCDS)):
+        named = {found for text in texts for found in re.findall(rf"{software}[^\n]*? v(\d+\.\d+)", text)}
+        newest = _numbers(versions[0])[:2]
+        assert [version for version in named if _numbers(version) > newest] == []
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in version.removeprefix("v").split(".")]
