@@ -55,10 +55,13 @@ def _cold_with_latency(scratch: Path) -> None:
         asked = len(mini.requests)
         again = _lock(project, environ)
         more = len(mini.requests) - asked
+        checked = _lock(project, environ, "--check")
+        most = len(mini.requests) - asked - more
     _line(f"cold lock of {len(lock.packages)} packages, {_LATENCY * 1000:.0f} ms per request", seconds)
     _ratio("  beside the longest chain of requests that depend on each other", seconds, chain, goal=1.5)
     _ratio("  the same without the start of the process", seconds - again, chain, goal=1.5)
     print(f"{'lock again, nothing new':<72} {again * 1000:8.0f} ms  {more} requests (goal 3)")
+    print(f"{'lock --check, nothing new':<72} {checked * 1000:8.0f} ms  {most} requests (goal 3)")
 
 
 def _cold_without_latency(scratch: Path) -> None:

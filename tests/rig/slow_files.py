@@ -21,6 +21,7 @@ SLOW = (
     "git/test_checkout.py",
     "git/test_landing.py",
     "git/test_pre_commit.py",
+    "lock/derived/test_edits.py",
     "manifests/test_out_folder.py",
     "registry/test_credentials.py",
     "registry/test_push.py",

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from rig.builders.projects import World, small_world
+from rig.builders.projects import World, at, small_world
 from rig.commands.run import Outcome, files_below
 from rig.deploy.kustomize import parsed
 from rig.git.repositories import git, new_repository, save, write_program
@@ -42,8 +42,8 @@ BARREN = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", _MAKE_B
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    """A small ecosystem: app, tool and old all need base."""
-    return small_world(tmp_path)
+    """A small ecosystem, in what Argo CD sent of a repository: app, tool and old all need base."""
+    return small_world(tmp_path / "repository")
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def small_lock(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("policy", ["frozen", "resolve", "commit"])
-@pytest.mark.parametrize("fill", [_nothing, _comments, _no_roots, _other_objects, _a_lock_alone])
+@pytest.mark.parametrize("fill", [_nothing, _comments, _no_roots, _other_objects])
 def test_a_folder_that_asks_for_nothing_is_an_error_and_never_an_empty_set(
     fill: Callable[[Path], None], policy: str, tmp_path: Path
 ) -> None:
@@ -173,6 +173,41 @@ def test_a_folder_that_asks_for_nothing_is_an_error_and_never_an_empty_set(
     done = generate(tmp_path / "folder", "--lock-policy", policy)
 
     done.assert_refused(2, "asks for no package")
+
+
+@pytest.mark.parametrize("policy", ["frozen", "commit"])
+def test_a_lock_alone_is_out_of_date(policy: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    _a_lock_alone(tmp_path / "folder")
+
+    done = generate(tmp_path / "folder", "--lock-policy", policy)
+
+    done.assert_refused(3, f"root {at('app')} was removed")
+
+
+def test_a_lock_alone_is_resolved_to_packages_that_are_leaving(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    _a_lock_alone(tmp_path / "folder")
+
+    done = generate(tmp_path / "folder", "--lock-policy", "resolve")
+
+    packages = [value for value in parsed(done.stdout.encode()) if value["kind"] == "Configuration"]
+    assert (done.code, len(packages)) == (0, 2)
+    assert all("Prune=false" in str(value["metadata"]["annotations"]) for value in packages)
+
+
+@pytest.mark.parametrize("policy", ["frozen", "resolve", "commit"])
+def test_a_folder_whose_last_package_is_gone_is_an_error_and_never_an_empty_set(
+    policy: str, tmp_path: Path
+) -> None:
+    folder = small_world(tmp_path).project("folder", "app:v1.0.0", more="guard: false\n")
+    assert run(["-q", "lock", str(folder)]) == 0
+    (folder / "xplock.yaml").write_text("guard: false\n")
+    assert run(["-q", "lock", str(folder)]) == 0
+
+    done = generate(folder, "--lock-policy", policy)
+
+    done.assert_refused(2, "error: . has nothing to render")
 
 
 # Time
@@ -253,6 +288,7 @@ def test_only_the_operator_sets_certificate_authorities(prefix: str, code: int, 
         add_package(mini)
         folder = asking(tmp_path / "folder", mini.host)
         chosen = {f"{prefix}{name}": str(certificate.file) for name in ("XPLOCK_CA_BUNDLE", "SSL_CERT_FILE")}
+        chosen["XPLOCK_ALLOWED_REGISTRIES"] = mini.host
 
         done = generate(folder, "--lock-policy", "resolve", **chosen)
 
@@ -342,7 +378,7 @@ def test_without_git_and_without_a_repository_a_lock_is_rendered(project: Path, 
 
 
 def test_a_lock_is_rendered_in_a_repository_that_git_would_refuse(project: Path, tmp_path: Path) -> None:
-    repository = new_repository(tmp_path / "repository")
+    repository = new_repository(tmp_path / "refused")
     shutil.copytree(project, repository / "shop")
     save(repository)
     (repository / ".git/config").write_text("[nonsense\n")
@@ -378,12 +414,12 @@ def _damaged_repository(folder: Path) -> None:
 def test_packages_are_resolved_in_any_remains_of_a_repository(
     world: World, command: Sequence[str], git: str, leave: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    folder = world.project("repository/shop", "app:v1.0.0")
+    folder = world.project("shop", "app:v1.0.0")
     leave(folder.parent)
     (tmp_path / "bin").mkdir()
     path = os.environ["PATH"] if git == "with git" else str(tmp_path / "bin")
 
-    done = call(command, folder, {**os.environ, "PATH": path})
+    done = call(command, folder, {**os.environ, "PATH": path, "ARGOCD_APP_SOURCE_PATH": "shop"})
 
     assert (done.code, done.stderr) == (0, "")
     assert "xpkg.example.org/acme/app:v1.0.0" in done.stdout
@@ -397,7 +433,7 @@ def test_packages_are_resolved_in_any_remains_of_a_repository(
 def test_a_repository_that_lacks_something_does_not_say_how_to_get_it(
     world: World, missing: str, command: Sequence[str], tmp_path: Path
 ) -> None:
-    folder = world.project("repository/shop", "app:v1.0.0")
+    folder = world.project("shop", "app:v1.0.0")
     root, canary = new_repository(folder.parent), tmp_path / "canary"
     save(root)
     # Uploaded files can include a repository: here a partial clone, and a program that completes it.

@@ -279,7 +279,7 @@ def test_what_is_in_the_place_of_a_lock_is_not_taken_away_with_it(root: Path, th
     git(root, "rm", "-r", "--quiet", "store")
     project(root, name="store")
 
-    done = xplock("commit", folder=root / "store")
+    done = xplock("commit", "--with-inputs", folder=root / "store")
 
     assert (done.code, git(root, "rev-parse", "HEAD")) == (1, before)
     assert (

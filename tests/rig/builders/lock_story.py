@@ -19,6 +19,7 @@ from render.lifecycle.update import LockOptions, update_lock
 from render.lifecycle.write import make_lock
 from render.limits import Limits
 from render.lock.format import format_lock
+from render.lock.freshness import find_staleness
 from render.lock.model import Lock, LockedPackage
 from render.lock.parse import parse_lock
 from render.manifests.objects import render_objects
@@ -60,10 +61,16 @@ class Story:
     inputs: Inputs | None = None
     # Whether each lock is written and read back; reading refuses some locks that a rule should have refused before.
     reread: bool = True
+    # Whether each lock has to answer its inputs; not where a test leaves out a rule that makes it so.
+    answers: bool = True
 
     def lock(self, *roots: str | Root, options: LockOptions | None = None, **settings: object) -> Lock:
         """Lock what is asked for now; settings that are named here stay from here on."""
         self.settings = replace(self.settings, **settings)  # type: ignore[arg-type]  # tests name settings
+        if self.around.used:
+            self.settings = replace(
+                self.settings, uses=tuple((name, Path(name)) for name, _ in self.around.used)
+            )
         asked = tuple(wish(one) if isinstance(one, str) else one for one in roots)
         # As the settings file would have it; what matters later is recorded.
         given = {} if self.settings.guard else {"guard": False}
@@ -78,6 +85,8 @@ class Story:
         text = format_lock(update.lock)
         self.current, self.notes = parse_lock(text, Limits(), place="crossplane.lock.yaml"), update.notes
         assert format_lock(self.current) == text
+        # A lock that was just made answers the inputs that it was made for.
+        assert not self.answers or find_staleness(self.current, self.inputs) == []
         return self.current
 
     def retire(self, *names: str) -> Lock:

@@ -1,6 +1,7 @@
 """Small worlds for locking: a layout with packages in it, and projects that ask for them."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -19,9 +20,13 @@ HOME = "xpkg.example.org/acme"
 class World:
     """A layout that stands in for a registry, and project folders that lock from it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, relative: bool = False) -> None:
         self.folder = folder
         self.layout = folder / "registry"
+        # Whether projects name the layout relative to themselves, so that all of it can be copied.
+        self.relative = relative
+        # The host that serves the layout, if projects ask a registry instead of the layout.
+        self.host = ""
         self._kinds: dict[str, str] = {}
 
     def publish(
@@ -51,9 +56,15 @@ class World:
         folder = self.folder / name
         folder.mkdir(parents=True, exist_ok=True)
         listed = "".join(f"  - package: {at(root)}\n" for root in roots)
-        layouts = f"layouts:\n  - prefix: xpkg.example.org\n    folder: {self.layout}\n"
-        (folder / "xplock.yaml").write_text(f"roots:{'' if roots else ' []'}\n{listed}{layouts}{more}")
+        place = self._place(folder)
+        (folder / "xplock.yaml").write_text(f"roots:{'' if roots else ' []'}\n{listed}{place}{more}")
         return folder
+
+    def _place(self, folder: Path) -> str:
+        if self.host:
+            return f"rewrites:\n  - from: xpkg.example.org\n    to: {self.host}\n"
+        layout = os.path.relpath(self.layout, folder) if self.relative else self.layout
+        return f"layouts:\n  - prefix: xpkg.example.org\n    folder: {layout}\n"
 
     def _dependency(self, name: str, constraint: str) -> dict[str, str]:
         return {self._kinds.get(name, "Configuration").lower(): at(name), "version": constraint}
@@ -114,9 +125,9 @@ def text_of(folder: Path) -> bytes:
     return (folder / LOCK_FILE).read_bytes()
 
 
-def small_world(folder: Path) -> World:
+def small_world(folder: Path, *, relative: bool = False) -> World:
     """Make a small ecosystem: app, tool and old all need base."""
-    world = World(folder)
+    world = World(folder, relative=relative)
     world.publish("base v1.0.0")
     world.publish("base v1.1.0")
     world.publish("base v2.0.0")
