@@ -21,6 +21,7 @@ class Workers:
         self._waiting: list[tuple[int, int, Future[Any], Callable[[], Any]]] = []
         self._order = count()
         self._lock = Lock()
+        self._stopped = False
 
     def submit(self, ask: Callable[[], Result], urgency: int) -> "Future[Result]":
         """Queue a question; after `stop` its answer is cancelled."""
@@ -29,15 +30,16 @@ class Workers:
         return future
 
     def hurry(self, future: "Future[Result]", ask: Callable[[], Result]) -> None:
-        """Result a queued question next."""
+        """Answer a queued question next."""
         if not future.running() and not future.done():
             self._queue(future, ask, AT_ONCE)
 
     def stop(self) -> None:
         """Cancel what is queued and wait for what is under way."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
         with self._lock:
+            self._stopped = True
             cancelled, self._waiting = self._waiting, []
+        self._pool.shutdown(wait=False, cancel_futures=True)
         for _, _, future, _ in cancelled:
             future.cancel()
         self._pool.shutdown()
@@ -47,9 +49,17 @@ class Workers:
             heappush(self._waiting, (-urgency, next(self._order), future, ask))
         try:
             self._pool.submit(self._answer_next)
-        except RuntimeError:
-            # The search is over, and a guess has no use any more.
-            future.cancel()
+        except RuntimeError as error:
+            self._refuse(future, error)
+
+    def _refuse(self, future: "Future[Result]", error: RuntimeError) -> None:
+        with self._lock:
+            if self._stopped:
+                # The search is over, and a guess has no use any more.
+                future.cancel()
+            elif not future.running() and not future.done():
+                # No thread can be started, and the search may wait for this answer.
+                future.set_exception(error)
 
     def _answer_next(self) -> None:
         with self._lock:

@@ -9,7 +9,7 @@ _ADVICE = {
     errno.EMFILE: "allow more open files: ulimit -n 1024",
     errno.ENFILE: "close other programs, or allow more open files on this machine",
     errno.ENOMEM: "allow more memory: ulimit -v, or the limit of the container",
-    errno.EAGAIN: "allow more processes and threads: ulimit -u, or the limit of the container",
+    errno.EAGAIN: "allow more threads and memory: ulimit -u, ulimit -v, or the limits of the container",
     errno.ENOBUFS: "close other programs",
     errno.ENOSPC: "free some space",
     errno.EDQUOT: "free some space",

@@ -90,3 +90,18 @@ def test_stopping_cancels_what_is_queued_and_waits_for_what_is_under_way() -> No
     assert asked.answered == []
     with pytest.raises(CancelledError):
         asked.workers.submit(lambda: asked.answer("late"), 0).result(SECONDS)
+
+
+def test_a_question_that_no_thread_can_answer_fails_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    workers = Workers(1, name="test")
+
+    needed = workers.submit(lambda: "answer", 0)
+
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        needed.result(SECONDS)
