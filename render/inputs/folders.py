@@ -91,10 +91,10 @@ def _is_manifest(path: Path, folder: Path, limits: Limits) -> bool:
 
 
 def _resolve_inside(path: Path, folder: Path) -> Path:
+    # First, so that the error for a path outside is the same whether it exists or not.
+    if not real_path(path).is_relative_to(real_path(folder)):
+        raise InvalidFile("it cannot be read", why="it is a link to a path outside of its folder")
     try:
-        target = path.resolve(strict=True)
+        return path.resolve(strict=True)
     except (OSError, RuntimeError):
         raise InvalidFile("it cannot be read", why="it is a broken link") from None
-    if not target.is_relative_to(real_path(folder)):
-        raise InvalidFile("it cannot be read", why="it is a link to a path outside of its folder")
-    return target

@@ -18,7 +18,9 @@ from render.yaml.fields import Fields, Problems, format_place
 from render.yaml.folding import KnownFields, find_lookalike_fields, fold
 
 _FOLDER_LISTS = ("resources", "bases", "components")
-_FILE_LISTS = ("crds", "configurations", "patchesStrategicMerge")
+# Entries of these are paths or YAML documents.
+_INLINE_LISTS = ("patchesStrategicMerge",)
+_FILE_LISTS = ("crds", "configurations", *_INLINE_LISTS)
 _PLUGIN_LISTS = ("generators", "transformers", "validators")
 _HELM_KEYS = ("helmCharts", "helmChartInflationGenerator", "helmGlobals")
 # What kustomize needs to know of a plugin before it runs it.
@@ -65,7 +67,7 @@ def read_paths(file: Path, limits: Limits) -> list[tuple[str, str]]:
     keys = sorted(PATHS_BELOW.keys() & document.keys())
     below = [entry for key in keys for entry in _path_texts(document[key], (key,))]
     found = [
-        *((place, entry) for place, entry in lists if not _is_inline(entry)),
+        *((place, entry) for place, entry in lists if not _may_be_inline(place, entry)),
         *((place, text.rpartition("=")[2]) for place, text in below),
     ]
     return [(format_place(place), text) for place, text in found if "\0" not in text]
@@ -139,7 +141,10 @@ class _Check:
         for place, entry in _entries(fields, _FOLDER_LISTS):
             self._local(entry, place)
         for place, entry in _entries(fields, _FILE_LISTS):
-            if not _is_inline(entry):
+            if _may_be_inline(place, entry):
+                # kustomize looks for a file of this name before it reads the text.
+                self._refuse_outside(self._folder / entry, entry, place)
+            else:
                 self._file(entry, place)
         for place, entry in _entries(fields, _PLUGIN_LISTS):
             self._plugin(entry, place)
@@ -169,6 +174,9 @@ class _Check:
 
     def _plugin(self, entry: str, place: Place) -> None:
         if not _is_inline(entry) and self._refuse_unusable(entry, place):
+            return
+        # A text that kustomize cannot read as YAML is a path to it.
+        if self._refuse_outside(self._folder / entry, entry, place):
             return
         try:
             for document in parse_documents(self._plugin_data(entry), kustomization_rules(self._limits)):
@@ -214,6 +222,10 @@ def _entries(fields: Fields, keys: Sequence[str]) -> Iterator[tuple[Place, str]]
     for key in keys:
         for i, entry in enumerate(fields.list_of_texts(key)):
             yield (key, i), entry
+
+
+def _may_be_inline(place: Place, entry: str) -> bool:
+    return place[0] in (*_INLINE_LISTS, *_PLUGIN_LISTS) and _is_inline(entry)
 
 
 def _is_inline(entry: str) -> bool:

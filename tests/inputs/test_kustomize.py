@@ -1,5 +1,6 @@
 """kustomize makes the documents, reaches nothing that is not in the folder, and cannot misbehave for long."""
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -105,6 +106,31 @@ def test_a_base_outside_of_the_repository_is_refused(tmp_path: Path) -> None:
 
     assert check_kustomizations(folder, Limits()) == [
         "kustomization.yaml: resources[0]: '../base' is outside of the repository"
+    ]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "{a/../../secret",
+        "a\n/../../secret",
+        "{}#/../../secret",
+    ],
+)
+@pytest.mark.parametrize(
+    "key", ["patchesStrategicMerge", "crds", "configurations", "generators", "transformers", "validators"]
+)
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_path_that_looks_like_yaml_does_not_leave_the_repository(
+    key: str, entry: str, exists: bool, tmp_path: Path
+) -> None:
+    if exists:
+        (tmp_path / "secret").write_text("")
+    folder = write(tmp_path / "repository", json.dumps({key: [entry]}))
+    (folder / ".git").mkdir()
+
+    assert check_kustomizations(folder, Limits()) == [
+        f"kustomization.yaml: {key}[0]: {entry!r} is outside of the repository"
     ]
 
 

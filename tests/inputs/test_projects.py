@@ -289,6 +289,10 @@ def _device(path: Path) -> None:
     path.symlink_to("/dev/zero")
 
 
+def _nothing_outside(path: Path) -> None:
+    path.symlink_to("/dev/there-is-none")
+
+
 def _folder_link(path: Path) -> None:
     (path.parent / "deeper").mkdir()
     path.symlink_to("deeper")
@@ -304,6 +308,7 @@ def _binary(path: Path) -> None:
         (_fifo, "it is not a plain file"),
         (_loop, "a broken link"),
         (_device, "a link to a path outside of its folder"),
+        (_nothing_outside, "a link to a path outside of its folder"),
         (_folder_link, "it is not a plain file"),
         (_binary, "is not UTF-8"),
     ],
