@@ -4,7 +4,6 @@ Measured on v2.3.4 and on v2.4. An unknown version counts as an old one wherever
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from render.settings import PinMode, Settings
 from render.versions import Version
@@ -16,6 +15,8 @@ FIRST_VERSIONS: Mapping[str, tuple[int, int]] = {
     "rewrites": (1, 20),
     "overrides: runtimeConfig": (1, 14),
 }
+# The newest that the end-to-end tests ran, whatever its patch: those change no behaviour that settings depend on.
+NEWEST_RUN = (2, 4)
 # From v2.4 on every change of a package's spec creates a new revision, named after the package's generation.
 _REVISION_PER_GENERATION = (2, 4)
 
@@ -47,16 +48,24 @@ def assumed_version(settings: Settings) -> str:
     return f"Crossplane {first_version(used[-1])} or newer" if used else "any Crossplane"
 
 
-def assumed_crossplane(folder: Path, settings: Settings) -> str:
-    """Return a line for people about the Crossplane that is assumed, if the settings do not name its version."""
-    if settings.crossplane_version is not None:
+def note_on_crossplane(settings: Settings) -> str:
+    """Return a line for people if the Crossplane of the cluster is not named, or is newer than any that was run."""
+    crossplane = settings.crossplane_version
+    if crossplane is None:
+        return f"crossplaneVersion is not set; {assumed_version(settings)} is assumed"
+    if crossplane.precedence[:2] <= NEWEST_RUN:
         return ""
-    return f"{folder}: crossplaneVersion is not set; {assumed_version(settings)} is assumed"
+    newest = _format(NEWEST_RUN)
+    return f"crossplaneVersion {crossplane} is newer than any Crossplane that xplock was run with; it is treated as {newest}"
 
 
 def first_version(setting: str) -> str:
     """Return the first version of Crossplane that a setting works with, as people write it."""
-    major, minor = FIRST_VERSIONS[setting]
+    return _format(FIRST_VERSIONS[setting])
+
+
+def _format(version: tuple[int, int]) -> str:
+    major, minor = version
     return f"v{major}.{minor}"
 
 

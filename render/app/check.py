@@ -1,15 +1,19 @@
 """Checking folders, their locks and what is rendered from them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from render.app.operator_settings import OperatorSettings
-from render.checks.model import Finding
+from render.checks.model import CheckedFolder, Finding
 from render.checks.read import read_checked
 from render.checks.rules import find_findings
-from render.crossplane import assumed_crossplane
+from render.crossplane import note_on_crossplane
 from render.errors import RenderError
 from render.lean import dataclass
+from render.texts import first_names
+
+# How many folders a note names.
+_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +22,8 @@ class CheckResult:
 
     findings: Sequence[Finding]
     folders: int
-    # Which Crossplane is assumed for folders that do not say it.
-    assumptions: Sequence[str] = ()
+    # Which Crossplane is assumed, for folders that do not name one or name a very new one.
+    notes: Sequence[str] = ()
 
     @property
     def exit_code(self) -> int:
@@ -32,9 +36,14 @@ def check_folders(
 ) -> CheckResult:
     """Check folders without network or git."""
     checked = read_checked(folders, operator.limits, operator.environ, same_cluster=same_cluster)
-    assumed = [
-        assumed_crossplane(one.folder, one.inputs.settings)
-        for one in checked.folders
-        if not isinstance(one.inputs, RenderError)
-    ]
-    return CheckResult(find_findings(checked), len(checked.folders), [text for text in assumed if text])
+    return CheckResult(find_findings(checked), len(checked.folders), _note_crossplane(checked.folders))
+
+
+def _note_crossplane(folders: Iterable[CheckedFolder]) -> list[str]:
+    """Return one line for all folders of which the same is to be said."""
+    found: dict[str, list[str]] = {}
+    for one in folders:
+        note = "" if isinstance(one.inputs, RenderError) else note_on_crossplane(one.inputs.settings)
+        if note:
+            found.setdefault(note, []).append(str(one.folder))
+    return [f"{first_names(names, _SHOWN)}: {note}" for note, names in found.items()]

@@ -10,7 +10,7 @@ from render.app.head_start import HeadStart
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Progress, Reporter
 from render.commands import LockCall
-from render.crossplane import assumed_crossplane
+from render.crossplane import note_on_crossplane
 from render.errors import RenderError, Unsatisfiable, in_one_line
 from render.folders.neighbours import Neighbours, read_neighbours
 from render.folders.provided import find_unsuited
@@ -150,9 +150,19 @@ class Resolver:
         current = self._read_current(folder)
         for note in current.notes:
             self._reporter.say(note)
-        if assumption := assumed_crossplane(folder, inputs.settings):
-            self._reporter.trace(assumption)
         return ReadFolder(inputs, current, read_lock_bytes(folder, self.limits))
+
+    def _note_crossplane(self, inputs: Inputs, lock: Lock) -> None:
+        """Report which Crossplane is assumed.
+
+        Only a first lock and a changed version make it news: in every run, nobody would read it. `check` always has it.
+        """
+        note = note_on_crossplane(inputs.settings)
+        key = "setting crossplaneVersion"
+        is_known = bool(lock.inputs) and lock.inputs.get(key) == inputs.record.get(key)
+        if note:
+            tell = self._reporter.trace if is_known or self._in_memory else self._reporter.say
+            tell(f"{inputs.folder}: {note}")
 
     def _read_current(self, folder: Path) -> CurrentLock:
         return read_current(folder, self.limits, new=self._new, in_memory=self._in_memory)
@@ -164,6 +174,12 @@ class Resolver:
 
     def answer(self, read: ReadFolder, around: Neighbours) -> Outcome:
         """Resolve a folder among the other folders of its cluster."""
+        outcome = self._answer(read, around)
+        # Only of what worked: an error is more important.
+        self._note_crossplane(read.inputs, read.current.lock)
+        return outcome
+
+    def _answer(self, read: ReadFolder, around: Neighbours) -> Outcome:
         inputs, current = read.inputs, read.current
         fresh = (
             not current.merged

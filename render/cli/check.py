@@ -35,8 +35,9 @@ def check(context: click.Context, folders: tuple[Path, ...], same_cluster: bool,
     request from a workflow; both name files from the current folder.
     """
     result = check_folders(folders, operator_settings(), same_cluster=same_cluster)
-    for assumption in result.assumptions:
-        context.obj.trace(assumption)
+    # On stderr whatever the form of the result: nothing is wrong with the folders.
+    for note in result.notes:
+        context.obj.say(note)
     _write(result, context.obj, form)
     context.exit(result.exit_code)
 

@@ -57,6 +57,8 @@ def _check(folders: Sequence[Path], output: Output) -> int:
     from render.checks.formats import format_findings
 
     result = check_folders(folders, OperatorSettings.from_environment(os.environ))
+    for note in result.notes:
+        output.say(note)
     output.result(format_findings(result.findings, result.folders, output.stand_out))
     return result.exit_code
 

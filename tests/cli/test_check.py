@@ -36,7 +36,7 @@ def cluster(world: World, capsys: pytest.CaptureFixture[str]) -> World:
 
 @pytest.mark.usefixtures("cluster")
 def test_nothing_found_is_exit_0(capsys: pytest.CaptureFixture[str]) -> None:
-    code = run(["check", "platform", "app"])
+    code = run(["-q", "check", "platform", "app"])
 
     output = capsys.readouterr()
     assert (code, output.out, output.err) == (0, "2 folders, nothing found\n", "")

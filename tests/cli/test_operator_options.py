@@ -198,7 +198,7 @@ def test_a_variable_does_not_matter_to_whom_has_its_option(
         given = option.format(certificate=certificate.file, host=mini.host)
         environ = {**trusted, variable: text}
         without = run_command("lock", "--dry-run", folder, environ=environ)
-        done = run_command("lock", "--dry-run", folder, given, environ=environ)
+        done = run_command("-q", "lock", "--dry-run", folder, given, environ=environ)
 
     assert without.code != 0 or "warning" in without.stderr
     assert (done.code, done.stderr) == (0, "")

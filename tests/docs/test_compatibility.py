@@ -9,6 +9,8 @@ from rig.docs.compatibility import versions_of
 from rig.live.matrix import read_runs
 from rig.live.recipes import ARGOCDS, CROSSPLANES, KUBERNETES
 
+from render.crossplane import NEWEST_RUN
+
 TOP = Path(__file__).parents[2]
 README = (TOP / "README.md").read_text()
 
@@ -43,6 +45,10 @@ def test_the_page_about_the_proof_names_the_newest_versions() -> None:
     for software in ("Crossplane", "Argo CD"):
         newest = versions_of(software.lower().replace(" ", ""))[0]
         assert f"{software} {newest}" in text
+
+
+def test_the_newest_crossplane_that_xplock_knows_is_the_newest_that_was_run() -> None:
+    assert list(NEWEST_RUN) == _numbers(versions_of("crossplane")[0])[:2]
 
 
 def test_what_is_deployed_asks_for_no_version_that_was_not_run() -> None:
