@@ -14,7 +14,10 @@ from rig.live.client import Watch
 from rig.live.kinds import CONFIGURATIONS, IMAGE_CONFIGS, PROVIDERS, RUNTIME_CONFIGS, Resource
 from rig.live.manifests import package_manifest
 from rig.live.platform import LiveCluster
+from rig.live.recipes import CROSSPLANE
 from rig.registry.http_server import Certificate
+
+from render.settings import SETTINGS_FILE
 
 PINS, PACKAGES, CONFIGS = "crossplane-pins", "crossplane-packages", "crossplane-configs"
 FOLDER = "clusters/production"
@@ -74,6 +77,7 @@ def site(cluster: LiveCluster, certificate: Certificate) -> Iterator[Site]:
         flux.log_in("platform-git", repository.login)
         site = Site(cluster, flux, repository)
         repository.write(f"{FOLDER}/registry.yaml", registry.image_config())
+        repository.write(f"{FOLDER}/{SETTINGS_FILE}", f"crossplaneVersion: {CROSSPLANE.version}\n")
         site.ask_for("Configuration", "app v1.0.0")
         flux.apply(told_by_the_page(repository))
         yield site

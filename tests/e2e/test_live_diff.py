@@ -64,7 +64,8 @@ def install(cluster: LiveCluster) -> Team:
     registry.publish("app v1.0.0", {"provider-nop": ">=v1.0.0", "function-nop": "*"})
     registry.publish("provider-store v1.0.0", kind="Provider", crds=["buckets.store.example.org"])
     registry.publish("archive v1.0.0", {"provider-store": "*"})
-    team = cluster.team()
+    # Without a version in its settings: it is told on the command line, or unknown.
+    team = cluster.team(crossplane="")
     team.write("app.yaml", package_manifest("Configuration", "app", f"{at('app')}:v1.0.0"))
     team.write("archive.yaml", package_manifest("Configuration", "archive", f"{at('archive')}:v1.0.0"))
     team.write("store.yaml", package_manifest("Provider", "store", f"{at('provider-store')}:v1.0.0"))

@@ -85,7 +85,7 @@ def install_pinned(cluster: LiveCluster) -> Team:
 
 def install_loose(cluster: LiveCluster) -> Team:
     team = cluster.team("loose")
-    team.write("xplock.yaml", f"pin: tag\nroots:\n  - package: {at('provider-loose')}:v1.0.0\n")
+    team.write_settings({"pin": "tag", "roots": [{"package": f"{at('provider-loose')}:v1.0.0"}]})
     team.lock()
     team.sync()
     return team

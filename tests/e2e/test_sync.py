@@ -3,7 +3,6 @@
 Four teams go through their steps side by side. All that happens is written down, and looked at afterwards.
 """
 
-import json
 import time
 from dataclasses import dataclass, field
 
@@ -145,7 +144,7 @@ def ask_for_graph(cluster: LiveCluster, team: Team) -> None:
         "roots": [{"package": f"{at('top')}:v1.0.0"}],
         "overrides": [{"prefix": at("provider-base"), "runtimeConfig": "base"}],
     }
-    team.write("xplock.yaml", json.dumps(settings))
+    team.write_settings(settings)
     team.write("runtime.yaml", RUNTIME)
 
 

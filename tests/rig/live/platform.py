@@ -84,10 +84,16 @@ class LiveCluster:
     argocd: ArgoCD
     kubelet: Kubelet
 
-    def team(self, name: str = "platform", settings: Mapping[str, str] | None = None) -> Team:
-        """Return a new team with a repository of its own, whose folder knows where the registry is."""
+    def team(
+        self,
+        name: str = "platform",
+        settings: Mapping[str, str] | None = None,
+        *,
+        crossplane: str = CROSSPLANE.version,
+    ) -> Team:
+        """Return a new team with a repository of its own, whose folder knows the registry and Crossplane's version."""
         environ = {**self.registry.environ, **(settings or {})}
-        team = Team(self.folder / f"team-{name}", name, self.client, environ)
+        team = Team(self.folder / f"team-{name}", name, self.client, environ, crossplane)
         # Each its own: two Applications with one object would take it from each other for ever.
         team.write("registry.yaml", self.registry.image_config(team=name))
         return team

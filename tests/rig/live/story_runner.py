@@ -1,6 +1,5 @@
 """Stories of several teams in one cluster, side by side: in each chapter all teams commit, then the cluster is checked."""
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,12 +27,10 @@ from rig.live.kinds import (
 from rig.live.operations import operations_of
 from rig.live.package_registry import PackageRegistry
 from rig.live.platform import LiveCluster
-from rig.live.recipes import CROSSPLANE
 from rig.live.snapshots import Snapshot, resource_of, take_snapshot
 from rig.live.team import Team
 from rig.live.waiting import wait_for
 
-_SETTINGS = "xplock.yaml"
 _HOSTS = ("xpkg.example.org", "old.example.org")
 _WATCHED = (*PACKAGES, *REVISIONS, CRDS, DEPLOYMENTS, LOCKS, APPLICATIONS)
 _NAME = "precious"
@@ -151,7 +148,7 @@ class Telling:
             tried = team.try_xplock(*step.early, "--dry-run")
             self.told.early[name, chapter] = (tried.returncode, tried.stderr)
         if step.roots:
-            team.write(_SETTINGS, _settings(step, self._cluster.registry.address))
+            team.write_settings(_settings(step, self._cluster.registry.address))
         for file, text in step.files.items():
             team.write(file, text)
         team.xplock(*step.command)
@@ -198,15 +195,13 @@ class Telling:
         self.told.chapters[chapter] = Chapter(seen, expected.attached, expected.stale)
 
 
-def _settings(step: Step, registry: str) -> str:
+def _settings(step: Step, registry: str) -> dict[str, object]:
     roots = [f"{at(package)}:{version}" for package, version in (root.split() for root in step.roots)]
-    settings = {
-        "crossplaneVersion": CROSSPLANE.version,
+    return {
         "roots": [{"package": root} for root in roots],
         "rewrites": [{"from": host, "to": f"{registry}/{host}"} for host in _HOSTS],
         "moves": list(step.moves),
     }
-    return json.dumps(settings, indent=2) + "\n"
 
 
 def _object(kind: str, resource: Resource) -> Object:

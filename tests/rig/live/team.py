@@ -1,5 +1,6 @@
 """People who keep one folder in Git, lock it with xplock, and let Argo CD apply it."""
 
+import json
 import os
 import subprocess
 import sys
@@ -10,10 +11,12 @@ import yaml
 
 from render.app.scaffold.choices import Choices
 from render.app.scaffold.pieces import format_piece
+from render.settings import SETTINGS_FILE
 from rig.git.repositories import clone, git, new_repository, save
 from rig.live.application import Application
 from rig.live.client import Client
 from rig.live.kinds import APPLICATIONS
+from rig.live.recipes import CROSSPLANE
 
 _XPLOCK = Path(sys.executable).with_name("xplock")
 _SECONDS = 120
@@ -22,7 +25,14 @@ _SECONDS = 120
 class Team:
     """A folder of a clone, the repository that it is pushed to, and the Application that Argo CD makes of it."""
 
-    def __init__(self, place: Path, name: str, client: Client, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        place: Path,
+        name: str,
+        client: Client,
+        environ: Mapping[str, str],
+        crossplane: str = CROSSPLANE.version,
+    ) -> None:
         place.mkdir(parents=True)
         self.server = new_repository(place / "server.git", "--bare")
         self.url = f"file://{self.server}"
@@ -37,12 +47,21 @@ class Team:
             "XDG_CACHE_HOME": str(place / "cache"),
             **environ,
         }
+        # Which Crossplane the folder says the cluster has; empty, if it does not say it.
+        self._crossplane = crossplane
+        self.write_settings({})
 
     def write(self, name: str, text: str) -> None:
         """Write a file of the folder."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+
+    def write_settings(self, settings: Mapping[str, object]) -> None:
+        """Write the settings of the folder, with the version of Crossplane; no file without any."""
+        known = {"crossplaneVersion": self._crossplane} if self._crossplane else {}
+        if whole := {**known, **settings}:
+            self.write(SETTINGS_FILE, json.dumps(whole, indent=2) + "\n")
 
     def remove(self, name: str) -> None:
         """Delete a file of the folder."""
