@@ -9,7 +9,7 @@ from rig.live.client import Object
 from rig.live.history import find_doubles
 from rig.live.move_stories import CHAPTERS, ENDED, FUNCTION, GONE, INSTALLED, MOVED, STORIES, UPGRADED
 from rig.live.platform import Platform
-from rig.live.revisions import KNOWN_AHEAD
+from rig.live.revisions import BY_REVISION, KNOWN_AHEAD
 from rig.live.snapshots import WELL, Snapshot, image_source
 from rig.live.story_runner import Story, Telling, Told
 
@@ -117,6 +117,15 @@ def test_the_programs_of_what_is_switched_off_are_gone_and_all_others_run(told: 
 
 
 @EACH_CHAPTER
+def test_a_revision_is_applied_where_it_is_switched_off_and_from_v2_4_on_none_is(
+    told: Told, chapter: str
+) -> None:
+    applied = seen(told, chapter).applied_revisions()
+
+    assert applied == (switched_off(chapter) if BY_REVISION else set())
+
+
+@EACH_CHAPTER
 def test_the_lock_of_the_cluster_holds_what_ours_says_and_the_stale_entries_that_it_knows_of(
     told: Told, chapter: str
 ) -> None:
@@ -168,6 +177,15 @@ def test_no_package_falls_ill_for_a_moment(told: Told, chapter: str) -> None:
 
 
 # Who controls the kinds, and whose program runs.
+
+
+def test_a_kind_is_controlled_by_a_revision_and_from_v2_4_on_by_its_managed_definition(told: Told) -> None:
+    # Of a ProviderConfig, Crossplane makes no ManagedResourceDefinition.
+    crds = [crd for story in STORIES for crd in story.crds if not crd.startswith("providerconfigs.")]
+
+    kinds = {seen(told, chapter).controller_kind(crd) for chapter in (INSTALLED, GONE) for crd in crds}
+
+    assert kinds == {"ProviderRevision" if KNOWN_AHEAD else "ManagedResourceDefinition"}
 
 
 def test_a_package_hands_over_to_the_one_that_says_that_it_replaces_it(told: Told) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from render.crossplane import has_predictable_revisions
+from render.crossplane import has_predictable_revisions, needs_inactive_revision
 from render.names import friendly_id, revision_name
 from render.references import Digest
 from render.versions import parse_version
@@ -11,6 +11,8 @@ from rig.live.recipes import CROSSPLANE
 
 # Whether a lock knows the names of revisions.
 KNOWN_AHEAD = has_predictable_revisions(parse_version(CROSSPLANE.version))
+# Whether it takes a manifest of its revision to switch a package off.
+BY_REVISION = needs_inactive_revision(parse_version(CROSSPLANE.version))
 
 
 def name_of_revision(package: Object, digest: str, *, generation: int = 0) -> str:

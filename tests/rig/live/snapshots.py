@@ -30,6 +30,19 @@ class Snapshot:
         """Return the package whose revision controls a definition."""
         return self.package_of(self.controllers[crd])
 
+    def controller_kind(self, crd: str) -> str:
+        """Return the kind of what controls a definition."""
+        return str(_controller(self.definitions[crd]).get("kind", ""))
+
+    def applied_revisions(self) -> set[str]:
+        """Return the packages of which Argo CD applies a revision."""
+        return {
+            self.package_of(one["name"])
+            for application in self.applications.values()
+            for one in application["status"]["resources"]
+            if one["kind"].endswith("Revision")
+        }
+
     def digest(self, package: str) -> str:
         """Return the bytes of a package's current revision."""
         revision = self.revisions[self.packages[package]["status"]["currentRevision"]]
