@@ -15,6 +15,8 @@ FIRST_VERSIONS: Mapping[str, tuple[int, int]] = {
     "rewrites": (1, 20),
     "overrides: runtimeConfig": (1, 14),
 }
+# Settings of which no version of Crossplane is known to be too old.
+ANY_VERSION = ("pin: tag", "pin: native")
 # The newest that the end-to-end tests ran, whatever its patch: those change no behaviour that settings depend on.
 NEWEST_RUN = (2, 4)
 # From v2.4 on every change of a package's spec creates a new revision, named after the package's generation.

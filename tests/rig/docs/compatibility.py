@@ -2,8 +2,24 @@
 
 from collections.abc import Iterable, Sequence
 
-from render.crossplane import FIRST_VERSIONS, first_version
+from render.crossplane import ANY_VERSION, FIRST_VERSIONS, first_version
 from rig.live.matrix import Run, read_runs
+
+# The end-to-end tests that use a setting of xplock, or a feature of Argo CD; nothing, if none does.
+_SETTINGS = {
+    "pin: digest": "test_closure.py",
+    "pin: tag": "test_moved_tag.py",
+    "pin: native": "test_names_and_pins.py",
+    "rewrites": "test_moves.py",
+    "overrides: runtimeConfig": "test_sync.py",
+}
+_ARGOCD = {
+    "guard `Prune=false`: a package that a commit does not have stays": "test_sync.py",
+    "guard `Delete=confirm`: to delete an Application with its packages takes a consent": "",
+    "waves: pins first, and `waves: graph`": "test_sync.py",
+    "health checks of `deploy/health`": "test_sync.py",
+    "`ignore-healthcheck` of deactivated packages": "test_moves.py",
+}
 
 
 def format_matrix() -> str:
@@ -22,8 +38,16 @@ def format_matrix() -> str:
 
 
 def format_needs() -> str:
-    """Return one row for each setting that needs a version of Crossplane."""
-    return _table(("setting", "Crossplane"), [(f"`{one}`", _from(one)) for one in FIRST_VERSIONS])
+    """Return one row for each setting that needs a version of Crossplane, and for those beside which it is chosen."""
+    settings = sorted([*FIRST_VERSIONS, *ANY_VERSION], key=list(_SETTINGS).index)
+    rows = [(f"`{one}`", _from(one), *_shown("crossplane", _SETTINGS[one])) for one in settings]
+    return _table(("setting", "Crossplane", "run with", "shown by"), rows)
+
+
+def format_argocd() -> str:
+    """Return one row for each feature of Argo CD that the rendered manifests use."""
+    rows = [(feature, *_shown("argocd", file)) for feature, file in _ARGOCD.items()]
+    return _table(("feature", "run with", "shown by"), rows)
 
 
 def versions_of(software: str) -> list[str]:
@@ -37,7 +61,14 @@ def _form(run: Run) -> str:
 
 
 def _from(setting: str) -> str:
-    return f"{first_version(setting)} or newer"
+    return f"{first_version(setting)} or newer" if setting in FIRST_VERSIONS else "any"
+
+
+def _shown(software: str, file: str) -> tuple[str, str]:
+    """Return with which versions a test passed, and the test."""
+    runs = [run for run in read_runs() if run.passed.get(file)]
+    versions = dict.fromkeys(getattr(run, software) for run in runs)
+    return (", ".join(versions), f"`tests/e2e/{file}`") if file else ("not run", "no test")
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

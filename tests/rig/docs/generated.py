@@ -19,7 +19,7 @@ from render.inputs.settings import KEYS
 from render.inputs.table import Choice, Entries, Flag, Key, Number, OneOrMore, Shape, Text, TextMap, Texts
 from render.limits import Limits, format_bytes, setting
 from rig.deploy.kustomize import DEPLOY, read_one
-from rig.docs.compatibility import format_matrix, format_needs
+from rig.docs.compatibility import format_argocd, format_matrix, format_needs
 
 _PART = re.compile(
     r"(?P<open>^<!-- generated: (?P<name>[\w-]+) -->\n).*?(?P<close>^<!-- end of (?P=name) -->$)",
@@ -194,4 +194,5 @@ PARTS: dict[str, Callable[[], str]] = {
     "helm-values": _helm_values,
     "matrix": format_matrix,
     "needs": format_needs,
+    "argocd": format_argocd,
 }
