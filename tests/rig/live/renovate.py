@@ -6,10 +6,13 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from render.constraints import parse_constraint
+from render.versions import parse_candidate
 from rig.processes import dying_with_us
 
 _PROJECT = Path(__file__).parents[2] / "e2e/renovate"
@@ -25,18 +28,33 @@ def install_renovate() -> Path:
     digest = hashlib.sha256(b"".join((_PROJECT / name).read_bytes() for name in _FILES)).hexdigest()[:16]
     folder = _CACHE / f"renovate-{digest}"
     if not folder.is_dir():
+        npm = find_npm()
         _CACHE.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="installing-", dir=_CACHE) as scratch:
-            _install(Path(scratch) / "renovate", folder)
+            _install(npm, Path(scratch) / "renovate", folder)
     return folder / "node_modules/.bin/renovate"
 
 
-def _install(made: Path, folder: Path) -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise SystemExit(
-            "the end-to-end tests need npm and Node 20 or newer: Debian's packages npm and nodejs"
-        )
+def find_npm() -> str:
+    """Return where npm is, beside a Node that Renovate runs on."""
+    renovate = json.loads((_PROJECT / "package-lock.json").read_text())["packages"]["node_modules/renovate"]
+    needed = renovate["engines"]["node"]
+    missing = (
+        f"Renovate {renovate['version']}, which the end-to-end tests run, needs npm and Node {needed}: "
+        "https://nodejs.org/en/download; without them: make e2e SHORT=1"
+    )
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        raise SystemExit(missing)
+    found = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    version = parse_candidate(found)
+    # npm itself only warns, and Renovate then fails in the middle of a test.
+    if version is None or not parse_constraint(needed).accepts(version):
+        raise SystemExit(f"{missing}; this is Node {found}")
+    return npm
+
+
+def _install(npm: str, made: Path, folder: Path) -> None:
     print("installing renovate; the first time this takes minutes", flush=True)
     made.mkdir()
     for name in _FILES:
@@ -86,5 +104,13 @@ def run_renovate(folder: Path, platform: Mapping[str, str], *, programs: Path, a
     return log
 
 
+def main() -> None:
+    """Install it; with --check, only see that it can be installed and run."""
+    if "--check" in sys.argv:
+        find_npm()
+    else:
+        print(install_renovate())
+
+
 if __name__ == "__main__":
-    print(install_renovate())
+    main()
