@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from rig.live import matrix
-from rig.live.matrix import Run, read_runs, record
+from rig.live.matrix import Run, read_runs, record, this_run
 
 
 @pytest.fixture(autouse=True)
@@ -44,3 +44,11 @@ def test_a_run_is_whole_with_every_file() -> None:
     files = (Path(matrix.__file__).parents[2] / "e2e").glob("test_*.py")
 
     assert run("v2.4.0", "v3.5.6", **{file.stem: 1 for file in files}).is_whole
+
+
+def test_what_needs_no_cluster_is_no_part_of_a_run() -> None:
+    one = this_run(
+        ["tests/e2e/test_sync.py", "tests/e2e/test_sync.py", "tests/e2e/renovate/test_renovate.py"]
+    )
+
+    assert one.passed == {"test_sync.py": 2}
