@@ -14,7 +14,7 @@ from rig.live.kinds import PROVIDERS
 from rig.live.ports import Ports
 from rig.live.processes import Servers
 from rig.live.waiting import minding, wait_for
-from rig.registry.http_server import Answer, RecordingServer, Request, answer
+from rig.registry.http_server import Answer, RecordingServer, Request, Wire, answer
 
 SECONDS = 60.0
 NO_CERTIFICATE = Path("missing")
@@ -50,8 +50,13 @@ def version(number: int) -> dict[str, str]:
 
 
 def event(kind: str, value: object) -> Answer:
-    """Return a line of a watch."""
-    return in_json({"type": kind, "object": value})
+    """Return an answer with one line of a watch."""
+    return answer(200, line_of(kind, value))
+
+
+def line_of(kind: str, value: object) -> bytes:
+    """Write a line of a watch."""
+    return json.dumps({"type": kind, "object": value}).encode() + b"\n"
 
 
 def in_json(document: object) -> Answer:
@@ -79,6 +84,28 @@ def test_what_happened_before_the_end_of_a_watch_is_in_it() -> None:
         stopped.set()
 
     assert watch.names("ADDED") == ["late"]
+
+
+def test_an_event_is_there_before_the_watch_of_it_ends() -> None:
+    added, ended = line_of("ADDED", {"metadata": {"name": "early", **version(2)}}), threading.Event()
+
+    def send(wire: Wire) -> None:
+        wire.start(200, close=True)
+        wire.send(added)
+        ended.wait(SECONDS)
+
+    with (
+        api_server(Answer(send)) as server,
+        client_of(server) as client,
+        Watch(client, PROVIDERS) as watch,
+    ):
+        wait_for(lambda: watch.events, lambda: "the event is there", seconds=SECONDS)
+        was_open = not ended.is_set()
+        ended.set()
+
+    assert was_open
+    assert watch.names("ADDED") == ["early"]
+    assert len(watch.arrivals) == 1
 
 
 def test_a_watch_that_cannot_go_on_tells_why() -> None:

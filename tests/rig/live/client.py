@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
@@ -93,18 +93,16 @@ class Client:
         """Close all connections."""
         self._pool.clear()
 
-    def events(self, resource: Resource, since: str) -> tuple[list[tuple[str, Object]], str]:
-        """Wait a moment for what happens to a kind; return it, and where to go on."""
+    def events(self, resource: Resource, since: str) -> Iterator[tuple[str, Object]]:
+        """Wait a moment for what happens to a kind; yield it as it arrives, and as a BOOKMARK where to go on."""
         path = f"{resource.path}?watch=true&timeoutSeconds=1&allowWatchBookmarks=true&resourceVersion={since}"
-        lines = self._checked("GET", path).data.splitlines()
-        events = [(event["type"], event["object"]) for event in map(json.loads, lines)]
-        for kind, value in events:
-            if kind == "ERROR":
-                # Such as 410: what came after `since` is no longer known, and cannot be had again.
-                raise Refused("WATCH", path, value["code"], value.get("message", ""))
-        if events:
-            since = events[-1][1]["metadata"]["resourceVersion"]
-        return [event for event in events if event[0] != "BOOKMARK"], since
+        with self._checked("GET", path, is_read=False) as response:
+            for event in map(json.loads, response):
+                kind, value = event["type"], event["object"]
+                if kind == "ERROR":
+                    # Such as 410: what came after `since` is no longer known, and cannot be had again.
+                    raise Refused("WATCH", path, value["code"], value.get("message", ""))
+                yield kind, value
 
     def start_of(self, resource: Resource) -> tuple[list[Object], str]:
         """Return all objects of a kind, and the moment that a watch of what follows starts from."""
@@ -119,24 +117,43 @@ class Client:
         return answer
 
     def _checked(
-        self, method: str, path: str, body: object = None, kind: str = "application/json"
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        kind: str = "application/json",
+        *,
+        is_read: bool = True,
     ) -> urllib3.BaseHTTPResponse:
         end = time.monotonic() + _SECONDS
-        response = self._send(method, path, body, kind)
+        response = self._send(method, path, body, kind, is_read=is_read)
         # The API server has just begun to serve a kind, or is very busy, and wants to be asked again.
         while response.status == _TOO_EARLY and time.monotonic() < end:
             time.sleep(_PAUSE)
-            response = self._send(method, path, body, kind)
+            response = self._send(method, path, body, kind, is_read=is_read)
         if response.status >= 300:
             raise Refused(method, path, response.status, response.data.decode(errors="replace"))
         return response
 
     def _send(
-        self, method: str, path: str, body: object = None, kind: str = "application/json"
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        kind: str = "application/json",
+        *,
+        is_read: bool = True,
     ) -> urllib3.BaseHTTPResponse:
         data = None if body is None else json.dumps(body).encode()
         headers = {**self._pool.headers, "Content-Type": kind}
-        return self._pool.request(method, self._url + path, body=data, headers=headers, timeout=_SECONDS)
+        return self._pool.request(
+            method,
+            self._url + path,
+            body=data,
+            headers=headers,
+            timeout=_SECONDS,
+            preload_content=is_read,
+        )
 
 
 class Watch:
@@ -146,6 +163,8 @@ class Watch:
         # What was there at the start, and what happened since.
         self.before: list[Object] = []
         self.events: list[tuple[str, Object]] = []
+        # When each event arrived, by the monotonic clock: what objects say of time are whole seconds.
+        self.arrivals: list[float] = []
         self._client, self._resource = client, resource
         self._end = threading.Event()
         self._failure: Exception | None = None
@@ -178,7 +197,10 @@ class Watch:
             while not ended:
                 # The last one starts after the end, so that all of what was before is in it.
                 ended = self._end.is_set()
-                events, self._since = self._client.events(self._resource, self._since)
-                self.events += events
+                for event, value in self._client.events(self._resource, self._since):
+                    self._since = value["metadata"]["resourceVersion"]
+                    if event != "BOOKMARK":
+                        self.arrivals.append(time.monotonic())
+                        self.events.append((event, value))
         except Exception as error:  # the test fails with it later
             self._failure = error
