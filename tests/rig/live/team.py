@@ -14,7 +14,7 @@ from render.app.scaffold.pieces import format_piece
 from render.settings import SETTINGS_FILE
 from rig.git.repositories import clone, git, new_repository, save
 from rig.live.application import Application
-from rig.live.client import Client
+from rig.live.client import Client, Object
 from rig.live.kinds import APPLICATIONS
 from rig.live.recipes import CROSSPLANE
 
@@ -40,6 +40,9 @@ class Team:
         self.folder = self.root / name
         self.folder.mkdir()
         self.application = Application(client, name)
+        # What the first push creates: as `xplock init` writes it.
+        choices = Choices(name=name, repository=self.url, path=name)
+        self.manifest: Object = yaml.safe_load(format_piece("application", choices))
         self._client = client
         self._environ = {
             "PATH": os.environ["PATH"],
@@ -95,7 +98,7 @@ class Team:
         commit = save(self.root, message)
         git(self.root, "push", "--quiet", "origin", "HEAD:main")
         if self._client.find(APPLICATIONS, self.application.name) is None:
-            self._client.create(APPLICATIONS, yaml.safe_load(self._application()))
+            self._client.create(APPLICATIONS, self.manifest)
         return commit
 
     def sync(self, message: str = "a change", *, health: str = "Healthy") -> str:
@@ -108,8 +111,3 @@ class Team:
         """Take over what others pushed, and return the commit."""
         git(self.root, "pull", "--quiet", "--ff-only", "origin", "main")
         return git(self.root, "rev-parse", "HEAD")
-
-    def _application(self) -> str:
-        # As `xplock init` writes it.
-        name = self.application.name
-        return format_piece("application", Choices(name=name, repository=self.url, path=name))
