@@ -2,6 +2,7 @@
 
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 # The rig that the tests use.
@@ -17,7 +18,7 @@ _GOAL = 0.6
 def main() -> None:
     """Print the ratio of the medians, and where the time goes."""
     with tempfile.TemporaryDirectory() as name, prepare_platform(Path(name)).cluster("ratio") as cluster:
-        measured = compare(cluster, _ROUNDS, warm_up=1)
+        measured = compare(cluster, _ROUNDS, partial(print, file=sys.stderr), warm_up=1)
     print(measured.summary, f"(goal {_GOAL:g} x)", "ok" if measured.ratio <= _GOAL else "MISSED")
     print(measured.table)
 

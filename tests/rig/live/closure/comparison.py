@@ -1,6 +1,6 @@
 """Both ways to one closure side by side: a ratio, and a table that says where the time goes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from itertools import pairwise
 from statistics import median
@@ -58,7 +58,9 @@ class Comparison:
         return "\n".join([f"  {'':<50} {'locked':>8}  {'bare':>8}", *rows])
 
 
-def compare(cluster: LiveCluster, rounds: int, *, warm_up: int = 0) -> Comparison:
+def compare(
+    cluster: LiveCluster, rounds: int, tell: Callable[[str], None], *, warm_up: int = 0
+) -> Comparison:
     """Install the closure in both ways in each round, taking turns in who is first; leave out rounds that warm up."""
     taken: dict[str, list[SyncTimes]] = {way: [] for way in _WAYS}
     packages = 0
@@ -67,7 +69,9 @@ def compare(cluster: LiveCluster, rounds: int, *, warm_up: int = 0) -> Compariso
             closure = publish_closure(cluster.registry, f"{way}{number}")
             packages = len(closure.sources)
             team = _WAYS[way](cluster, closure)
-            taken[way].append(settle(cluster, closure, team))
+            times = settle(cluster, closure, team)
+            taken[way].append(times)
+            tell(f"{closure.name}: {times.healthy:.1f} s")
             clear(cluster, team)
     return Comparison(packages, taken["locked"][warm_up:], taken["bare"][warm_up:])
 
