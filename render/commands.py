@@ -51,6 +51,15 @@ class LockCall:
 
     def upgrading(self, source: str, version: str = "") -> str:
         """Return the command that gives a package this version, or its newest one, instead of any other."""
-        others = [text for text in self.upgrades if not f"/{source}".endswith(f"/{text.partition('=')[0]}")]
+        return self.with_upgrade(source, version).again()
+
+    def with_upgrade(self, source: str, version: str = "") -> "LockCall":
+        """Return the call that gives a package this version, or its newest one, instead of any other."""
         wanted = f"{source}={version}" if version else source
-        return replace(self, upgrades=(*others, wanted)).again()
+        others = self.without_upgrade(source)
+        return replace(others, upgrades=(*others.upgrades, wanted))
+
+    def without_upgrade(self, source: str) -> "LockCall":
+        """Return the call that leaves a package as it is."""
+        others = [text for text in self.upgrades if not f"/{source}".endswith(f"/{text.partition('=')[0]}")]
+        return replace(self, upgrades=tuple(others))

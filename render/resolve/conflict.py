@@ -1,7 +1,8 @@
 """Derivation → an error that a person can act on: the constraints, the existing versions, and an edit that helps."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from render.errors import RenderError, Unsatisfiable
 from render.references import Source
@@ -29,13 +30,32 @@ class Suggestion:
     place: str
     source: Source
     version: str
-    # For a version of the command line: the corrected command.
+
+    def __str__(self) -> str:
+        return f"ask for {self.source} {self.version} instead, which suits everyone ({self.place})"
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedCommand:
+    """Versions of the command line that a second search has found to suit everyone, by their sources."""
+
+    versions: Mapping[Source, str]
+    # Empty, if all that it would do is to keep what is locked.
     command: str = ""
 
     def __str__(self) -> str:
-        if self.command:
-            return f"the highest version that suits everyone is {self.version}: {self.command}"
-        return f"ask for {self.source} {self.version} instead, which suits everyone ({self.place})"
+        several = len(self.versions) > 1
+        if not self.command:
+            locked = "versions are" if several else f"{next(iter(self.versions.values()))} is"
+            return f"leave -P out: the locked {locked} the highest that {'suit' if several else 'suits'} everyone"
+        if several:
+            named = ", ".join(f"{source} {version}" for source, version in self.versions.items())
+            return f"the highest versions that suit everyone are {named}: {self.command}"
+        [version] = self.versions.values()
+        return f"the highest version that suits everyone is {version}: {self.command}"
+
+
+Advised: TypeAlias = Suggestion | CorrectedCommand
 
 
 def find_facts(cause: Incompatibility) -> list[Fact]:
@@ -54,9 +74,12 @@ def find_facts(cause: Incompatibility) -> list[Fact]:
 
 
 def explain(
-    facts: Sequence[Fact], universe: Callable[[Source], Universe], suggestions: Sequence[Suggestion]
+    facts: Sequence[Fact],
+    universe: Callable[[Source], Universe],
+    listed: Callable[[Source], Sequence[str] | None],
+    suggestions: Sequence[Advised],
 ) -> RenderError:
-    """Return the error for a search without a solution."""
+    """Return the error for a search without a solution; `listed` has the versions that registries list."""
     edges = [fact for fact in facts if fact.edge]
     target = _disputed(edges, universe) if edges else None
     if target is None:
@@ -67,11 +90,11 @@ def explain(
     about = [fact for fact in edges if fact.edge and fact.edge.source == target]
     others = [fact for fact in edges if fact not in about]
     why = [
-        *_accepted(about),
-        _existing(there),
+        *accepted(about),
+        *_existing(there, listed(target)),
         *_untagged(about, there),
         *(fact.problem for fact in facts if fact.problem),
-        *_accepted(others),
+        *accepted(others),
     ]
     lines = first_lines(why, _SHOWN_LINES)
     if there.problem:
@@ -112,7 +135,7 @@ def _by_dependant(source: Source, facts: Sequence[Fact]) -> dict[Source | None, 
     return found
 
 
-def _accepted(facts: Sequence[Fact]) -> Iterator[str]:
+def accepted(facts: Sequence[Fact]) -> Iterator[str]:
     """Yield one line for each dependant and constraint, with all of its versions that were tried."""
     groups: dict[tuple[Source | None, Source, str], list[Fact]] = {}
     for fact in facts:
@@ -136,15 +159,15 @@ def _place(fact: Fact) -> str:
     return f" ({words})" if words else ""
 
 
-def _existing(there: Universe) -> str:
+def _existing(there: Universe, listed: Sequence[str] | None) -> Iterator[str]:
+    """Yield which versions exist: those that were only asked for are candidates as well, and may not exist."""
     if there.problem:
-        return there.problem
-    if there.provider:
-        return f"{there.provider} provides {there.candidates[0]}"
-    versions = [candidate.version.text for candidate in reversed(there.candidates) if candidate.version]
-    if not versions:
-        return "it has no version that can be installed"
-    return f"it has {first_names(versions, _SHOWN_VERSIONS)}"
+        yield there.problem
+    elif there.provider:
+        yield f"{there.provider} provides {there.candidates[0]}"
+    elif listed is not None:
+        shown = first_names(listed, _SHOWN_VERSIONS) if listed else "no version that can be installed"
+        yield f"it has {shown}"
 
 
 def _untagged(about: Sequence[Fact], there: Universe) -> Iterator[str]:
@@ -159,17 +182,26 @@ def _rank(candidate: Candidate) -> tuple[bool, object]:
     return (True, candidate.version.rank) if candidate.version else (False, str(candidate))
 
 
-def _advice(about: Sequence[Fact], suggestions: Sequence[Suggestion], provider: str = "") -> list[str]:
-    advice = list(dict.fromkeys(line for fact in about for line in fact.advice))
-    advice = advice or [str(suggestion) for suggestion in suggestions]
+def _advice(about: Sequence[Fact], suggestions: Sequence[Advised], provider: str = "") -> list[str]:
+    stated = list(dict.fromkeys(line for fact in about for line in fact.advice))
+    advice = stated or [str(suggestion) for suggestion in suggestions]
     if provider:
         # No edit in this folder changes the version of a provided package.
         return [*advice, f"{'or ' if advice else ''}change its version in {provider}, and lock that first"]
-    if advice:
+    blamed = _other_versions(about)
+    if stated or any(isinstance(one, Suggestion) or one.command for one in suggestions):
         return advice
+    if advice:
+        # To keep what is locked helps nobody who wants something newer.
+        return [*advice, *(f"or {line.removeprefix('or ')}" for line in blamed)]
+    return blamed or ["change what you ask for"]
+
+
+def _other_versions(about: Sequence[Fact]) -> list[str]:
+    """Return the advice to change the packages that constrain the disputed one."""
     dependants = sorted({str(fact.edge.dependant) for fact in about if fact.edge and fact.edge.dependant})
     moved = sorted({str(fact.edge.instead_of) for fact in about if fact.edge and fact.edge.instead_of})
-    if dependants:
-        corrected = [f"or correct the move of {' and of '.join(moved)}"] if moved else []
-        return [f"use another version of {' or of '.join(dependants)}, or ask its maintainers", *corrected]
-    return ["change what you ask for"]
+    if not dependants:
+        return []
+    corrected = [f"or correct the move of {' and of '.join(moved)}"] if moved else []
+    return [f"use another version of {' or of '.join(dependants)}, or ask its maintainers", *corrected]

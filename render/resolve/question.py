@@ -14,6 +14,7 @@ from render.resolve.edges import dependency_edges
 from render.resolve.families import FamilyPreferences
 from render.resolve.missing import (
     Askers,
+    MissingVersion,
     hosted_nearly,
     lost_bytes,
     missing_digest,
@@ -138,6 +139,30 @@ class Question:
             },
             self._wanted.roots,
         )
+
+    def listed(self, source: Source) -> list[str] | None:
+        """Return the versions that registries list, highest first; None if they cannot be listed."""
+        try:
+            tags = self._fetcher.tags(source)
+        except RenderError:
+            # Only errors name them.
+            return None
+        return [version.text for version in reversed(order_candidates(tags))]
+
+    def missing(self, edge: Edge) -> MissingVersion | None:
+        """Return the error for a request for a tag that no registry has; only conflicts need to know."""
+        source, tag = edge.source, edge.request.tag
+        if tag is None or edge.request.digest is not None:
+            return None
+        candidate = Candidate(tag, parse_candidate(tag))
+        try:
+            self._fetcher.package(source, candidate)
+        except NotFound as error:
+            found = self._missing(source, candidate, error)
+            return found if isinstance(found, MissingVersion) else None
+        except RenderError:
+            pass
+        return None
 
     def _depends(self, source: Source, index: int, edge: Edge, fact: Fact) -> Incompatibility:
         return Incompatibility({source: bit(index), edge.source: ~self._answering(edge)}, fact)

@@ -1,6 +1,6 @@
 """Requests → one version for each package: the search, then the rules on the whole resolution."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from render.errors import RenderError
@@ -9,9 +9,10 @@ from render.packages import Package
 from render.references import Source
 from render.requests import Request, Root
 from render.resolve.answer_rules import check_answer
-from render.resolve.conflict import Suggestion, explain, find_facts
+from render.resolve.conflict import Advised, CorrectedCommand, Suggestion, accepted, explain, find_facts
 from render.resolve.edges import dependency_edges
-from render.resolve.model import COMMAND_LINE, Catalog, Edge, Resolution, Wanted
+from render.resolve.missing import MissingVersion
+from render.resolve.model import COMMAND_LINE, Candidate, Catalog, Edge, Resolution, Wanted
 from render.resolve.prefetch import Fetcher
 from render.resolve.question import NewCandidates, Question
 from render.resolve.solver import Fact, Solver, Unsolvable
@@ -39,7 +40,10 @@ def resolve(wanted: Wanted, catalog: Catalog, limits: Limits) -> Resolution:
             chosen = _search(question, limits)
         except Unsolvable as unsolvable:
             facts = find_facts(unsolvable.cause)
-            raise explain(facts, question.universe, _helpful_edits(wanted, fetcher, facts, limits)) from None
+            edits = _helpful_edits(wanted, fetcher, facts, limits)
+            raise _missing(question, wanted, facts, edits) or explain(
+                facts, question.universe, question.listed, edits
+            ) from None
         resolution = question.resolution(chosen)
         check_answer(resolution, wanted, question.universe)
     return resolution
@@ -55,13 +59,41 @@ def _search(question: Question, limits: Limits) -> dict[Source, int]:
             return chosen
 
 
-def _helpful_edits(
-    wanted: Wanted, fetcher: Fetcher, facts: Sequence[Fact], limits: Limits
-) -> list[Suggestion]:
+def _missing(
+    question: Question, wanted: Wanted, facts: Sequence[Fact], edits: Sequence[Advised]
+) -> MissingVersion | None:
+    """Return the error for a requested version that no registry has, with the other requests that it would meet."""
+    for edge in [fact.edge for fact in facts if fact.edge and fact.edge.dependant is None]:
+        error = question.missing(edge)
+        if error:
+            others = [fact for fact in facts if fact.edge and fact.edge.source == edge.source]
+            error.why = (*error.why, *accepted([fact for fact in others if fact.edge != edge]))
+            # The nearest version may be one that others do not accept.
+            error.next = (*map(str, edits), *_other_version(question, wanted, edge)) or error.next
+            return error
+    return None
+
+
+def _other_version(question: Question, wanted: Wanted, edge: Edge) -> list[str]:
+    """Return where a file decides about a version that the command line asks for."""
+    if edge.place != COMMAND_LINE:
+        return []
+    call = wanted.call
+    for source, request in wanted.asked.items():
+        if question.missing(Edge(source, request, None)):
+            call = call.without_upgrade(str(source))
+    return [
+        f"or write another version in {root.place}, which asks for {root.request}, then: {call.again()}"
+        for root in wanted.roots
+        if root.source == edge.source and root.request != Request()
+    ]
+
+
+def _helpful_edits(wanted: Wanted, fetcher: Fetcher, facts: Sequence[Fact], limits: Limits) -> list[Advised]:
     """Search again with any version allowed for each request in the conflict, and return the edits that help."""
     requests = [fact.edge for fact in facts if fact.edge and fact.edge.dependant is None]
     too_much = sorted({edge.source for edge in requests if edge.place == COMMAND_LINE})
-    found = [_try_without_option(wanted, fetcher, source, limits) for source in too_much[:_TRIED_EDITS]]
+    found: list[Advised | None] = [*_corrected_commands(wanted, fetcher, too_much, limits)]
     places = {edge.place for edge in requests}
     roots = sorted(wanted.roots, key=lambda root: (root.source, root.place))
     involved = [root for root in roots if root.place in places and root.request != Request()]
@@ -73,31 +105,50 @@ def _helpful_edits(
     return [edit for edit in found if edit]
 
 
-def _try_without_option(
-    wanted: Wanted, fetcher: Fetcher, source: Source, limits: Limits
-) -> Suggestion | None:
-    asked = {other: request for other, request in wanted.asked.items() if other != source}
-    version = _try(replace(wanted, asked=asked), fetcher, source, limits)
-    if version is None:
+def _corrected_commands(
+    wanted: Wanted, fetcher: Fetcher, too_much: Sequence[Source], limits: Limits
+) -> list[CorrectedCommand]:
+    """Return the command without each version that goes too far, or without all versions if no other one helps."""
+    tried = [_correct(wanted, fetcher, [source], limits) for source in too_much[:_TRIED_EDITS]]
+    found = [command for command in tried if command]
+    if not found and too_much and len(wanted.asked) > 1:
+        found = [command for command in [_correct(wanted, fetcher, sorted(wanted.asked), limits)] if command]
+    return found
+
+
+def _correct(
+    wanted: Wanted, fetcher: Fetcher, sources: Sequence[Source], limits: Limits
+) -> CorrectedCommand | None:
+    kept = {source: request for source, request in wanted.asked.items() if source not in sources}
+    chosen = _try(replace(wanted, asked=kept), fetcher, limits)
+    versions = {source: str(chosen[source]) for source in sources if source in chosen}
+    if not versions:
         return None
-    return Suggestion(COMMAND_LINE, source, version, wanted.call.upgrading(str(source), version))
+    call = wanted.call
+    for source in sources:
+        locked = wanted.upgraded.get(source) or wanted.preferred.get(source)
+        stays = source not in versions or (locked is not None and str(locked) == versions[source])
+        call = (
+            call.without_upgrade(str(source)) if stays else call.with_upgrade(str(source), versions[source])
+        )
+    return CorrectedCommand(versions, call.again() if call.upgrades else "")
 
 
 def _try_edit(wanted: Wanted, fetcher: Fetcher, root: Root, limits: Limits) -> Suggestion | None:
     others = tuple(replace(other, request=Request()) if other == root else other for other in wanted.roots)
-    version = _try(replace(wanted, roots=others), fetcher, root.source, limits)
-    return Suggestion(root.place, root.source, version) if version else None
+    chosen = _try(replace(wanted, roots=others), fetcher, limits)
+    return Suggestion(root.place, root.source, str(chosen[root.source])) if root.source in chosen else None
 
 
-def _try(edited: Wanted, fetcher: Fetcher, source: Source, limits: Limits) -> str | None:
-    """Return the version that a source gets in another search, if that one succeeds."""
+def _try(edited: Wanted, fetcher: Fetcher, limits: Limits) -> Mapping[Source, Candidate]:
+    """Return what another search chooses; nothing if it fails."""
     question = Question(edited, fetcher)
     try:
         chosen = _search(question, replace(limits, solver_rounds=min(limits.solver_rounds, _EDIT_ROUNDS)))
         check_answer(question.resolution(chosen), edited, question.universe)
     except (Unsolvable, RenderError):
-        return None
-    return str(question.universe(source).candidates[chosen[source]]) if source in chosen else None
+        return {}
+    return {source: question.universe(source).candidates[index] for source, index in chosen.items()}
 
 
 def _goes_up(root: Root, edit: Suggestion, wanted: Wanted) -> bool:

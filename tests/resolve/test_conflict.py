@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from rig.builders.catalogs import FakeCatalog, Packages, digest_of, named, root, solve, versions
+from rig.builders.catalogs import FakeCatalog, Packages, digest_of, locked, named, root, solve, versions
 
+from render.commands import LockCall
 from render.errors import RenderError
-from render.requests import Root
+from render.requests import Request, Root
 from render.resolve.conflict import MissingPackage, NoSolution, Suggestion, explain
+from render.resolve.missing import MissingVersion
 
 BASES: Packages = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}
 PACKAGES: Packages = {
@@ -148,9 +150,82 @@ def test_the_error_for_a_missing_package_names_its_dependants() -> None:
 
 
 def test_a_suggestion_is_an_edit_with_its_place() -> None:
-    error = explain([], lambda _: pytest.fail("nobody asks"), [Suggestion("a.yaml", named("app"), "v1.0.0")])
+    suggestion = Suggestion("a.yaml", named("app"), "v1.0.0")
+
+    error = explain([], lambda _: pytest.fail("nobody asks"), lambda _: None, [suggestion])
 
     assert error.next == (f"ask for {named('app')} v1.0.0 instead, which suits everyone (a.yaml)",)
+
+
+def upgrade_failure(catalog: FakeCatalog, *roots: Root, **tags: str) -> RenderError:
+    """Return the error for an upgrade to these versions, where everything is locked at v1.0.0."""
+    asked = {named(name): Request(tag=tag) for name, tag in tags.items()}
+    call = LockCall(("shop",), tuple(f"{name}={tag}" for name, tag in tags.items()))
+    freed = locked(**dict.fromkeys(tags, "v1.0.0"))
+    with pytest.raises(RenderError) as caught:
+        solve(catalog, *roots, asked=asked, upgraded=freed, call=call)
+    return caught.value
+
+
+# There is nothing newer than what is locked.
+PINNED = FakeCatalog({"app v1.0.0": {"base": "<2.0.0"}, "base v1.0.0": {}, "base v2.0.0": {}})
+
+
+@pytest.mark.parametrize("app", [root("app"), root("app", tag="v1.0.0")])
+def test_a_version_that_is_asked_for_and_excluded_is_listed_only_if_it_exists(app: Root) -> None:
+    error = upgrade_failure(PINNED, app, base="v3.0.0")
+
+    assert isinstance(error, MissingVersion)
+    assert error.what == f"{named('base')} has no version v3.0.0"
+    assert "the nearest that it has: v2.0.0, v1.0.0" in error.why
+    assert f"{named('app')} v1.0.0 accepts {named('base')} <2.0.0" in error.why
+    # v2.0.0 is nearer, and does not help.
+    assert error.next == ("leave -P out: the locked v1.0.0 is the highest that suits everyone",)
+
+
+def test_the_tag_of_a_digest_is_not_among_the_versions_that_exist() -> None:
+    named_otherwise = root("base", tag="v9.0.0", digest=digest_of("base v2.0.0"))
+
+    error = failure(PINNED, root("app", tag="v1.0.0"), named_otherwise)
+
+    assert "it has v2.0.0, v1.0.0" in error.why
+
+
+def test_where_a_file_asks_for_another_version_than_the_command_line_the_edit_is_named() -> None:
+    error = upgrade_failure(PINNED, root("app", tag="v1.0.0", place="app.yaml: spec.package"), app="v2.0.0")
+
+    assert error.what == f"{named('app')} has no version v2.0.0"
+    assert error.next == (
+        "leave -P out: the locked v1.0.0 is the highest that suits everyone",
+        "or write another version in app.yaml: spec.package, which asks for v1.0.0, then: xplock lock shop",
+    )
+
+
+def test_the_edit_of_a_file_comes_with_a_command_that_asks_for_nothing_missing() -> None:
+    error = upgrade_failure(PINNED, root("app", tag="v1.0.0"), app="v2.0.0", base="v7.0.0")
+
+    assert error.next[-1].endswith(", which asks for v1.0.0, then: xplock lock shop")
+
+
+def test_several_versions_of_the_command_line_that_go_too_far_are_answered_together() -> None:
+    newer: Packages = {**PINNED.packages, "net v1.0.0": {}, "net v1.1.0": {}}
+
+    error = upgrade_failure(FakeCatalog(newer), root("app"), root("net"), base="v2.0.0", net="v7.0.0")
+
+    assert error.next == (
+        f"the highest versions that suit everyone are {named('base')} v1.0.0, {named('net')} v1.1.0: "
+        f"xplock lock -P {named('net')}=v1.1.0 shop",
+    )
+
+
+def test_an_upgrade_that_only_others_prevent_names_them() -> None:
+    error = upgrade_failure(PINNED, root("app"), base="v2.0.0")
+
+    assert isinstance(error, NoSolution)
+    assert error.next == (
+        "leave -P out: the locked v1.0.0 is the highest that suits everyone",
+        f"or use another version of {named('app')}, or ask its maintainers",
+    )
 
 
 _CHILD = """
