@@ -46,14 +46,20 @@ def compare_with_cluster(
     """Compare a cluster's Lock with a lock by name; by default its settings name the Crossplane."""
     live = read_live_lock(stream, limits)
     lock = _require_lock(new, folder, limits)
-    return diff_live(lock, live, crossplane or _find_crossplane(new, folder, limits))
+    crossplane = crossplane or _find_crossplane(new, folder, limits)
+    return diff_live(lock, live, crossplane, _folder_of(new, folder))
 
 
 def _find_crossplane(name: str, folder: Path, limits: Limits) -> Version | None:
+    return read_settings(_folder_of(name, folder), limits).crossplane_version
+
+
+def _folder_of(name: str, folder: Path) -> Path:
+    """Return the folder of a lock by name."""
     path = Path(name)
     if path.name == LOCK_FILE and is_file(path):
         path = path.parent
-    return read_settings(path if is_folder(path) else folder, limits).crossplane_version
+    return path if is_folder(path) else folder
 
 
 def _require_lock(name: str, folder: Path, limits: Limits) -> Lock:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Reporter
+from render.commands import as_path, xplock
 from render.errors import InvalidInput
 from render.limits import LimitExceeded, Limits
 from render.packages import Metadata, is_project
@@ -136,7 +137,7 @@ def _inspect_folder(folder: Path, limits: Limits) -> Inspection:
         raise InvalidInput(
             f"{folder} holds {len(images)} images",
             why=names or "none of them has a name",
-            next=f"name one of them: xplock package inspect REF --layout {folder}",
+            next=f"name one of them: {xplock('package', 'inspect', *(names[:1] or ['REF']), '--layout', as_path(folder))}",
         )
     reference, entry = images[0]
     return inspect_image(str(folder), layout, reference or _local(folder, entry.digest), limits)

@@ -1,6 +1,6 @@
 """What registries have now, beside a lock: whether its bytes are still there, and which versions are newer."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,9 +8,11 @@ from pathlib import Path
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Reporter
 from render.app.world import World, open_world
+from render.commands import LockCall, as_path, shell
 from render.errors import Differs, RenderError
 from render.inputs.projects import read_inputs
 from render.lock.freshness import require_consistent_lock
+from render.lock.model import State
 from render.lock.verify import Trouble, VerifyFinding, verify_lock
 from render.references import Source
 from render.texts import counted
@@ -30,6 +32,8 @@ class Verification:
     folder: str
     packages: int
     findings: Sequence[VerifyFinding]
+    # The packages that `lock -P` can name.
+    active: frozenset[Source] = frozenset()
 
 
 def verify_folders(
@@ -44,15 +48,22 @@ def verify_folders(
     return found
 
 
-def require_verified(verifications: Sequence[Verification]) -> None:
-    """Raise if a registry has other bytes or other tags than were locked."""
+def require_verified(verifications: Sequence[Verification], options: Sequence[str] = ()) -> None:
+    """Raise if a registry has other bytes or other tags than were locked; advice repeats the options."""
     findings = [finding for one in verifications for finding in one.findings]
     grave = sorted({str(finding.package.source) for finding in findings if finding.trouble.is_grave})
     if grave:
         raise LockNotGood(
             f"{counted(len(grave), 'locked package')} cannot be relied on",
             why=", ".join(grave),
-            next="do not roll this lock out; find out who changed it or the registry, then run `xplock lock`",
+            next=[
+                "do not roll this lock out; find out who changed it or the registry, then lock again:",
+                *(
+                    LockCall((one.folder,), (), tuple(options)).again()
+                    for one in verifications
+                    if _is_grave(one)
+                ),
+            ],
         )
     unclaimed = sorted({str(one.package.source) for one in findings if one.trouble is Trouble.NO_CLAIM})
     if unclaimed:
@@ -66,8 +77,24 @@ def require_verified(verifications: Sequence[Verification]) -> None:
         raise Differs(
             f"the tags of {counted(len(moved), 'package')} are not what was locked",
             why=", ".join(moved),
-            next="nothing changes in the cluster; to take what a tag names now: xplock lock -P SRC",
+            next=["nothing changes in the cluster", *_ways_on(verifications, options)],
         )
+
+
+def _is_grave(one: Verification) -> bool:
+    return any(finding.trouble.is_grave for finding in one.findings)
+
+
+def _ways_on(verifications: Sequence[Verification], options: Sequence[str]) -> Iterator[str]:
+    """Yield the commands that help, for each folder: a tag that is gone has nothing to take."""
+    for one in verifications:
+        own = [f for f in one.findings if f.package.source in one.active and not f.of_pin]
+        moved = sorted({str(f.package.source) for f in own if f.trouble is Trouble.TAG_MOVED})
+        if moved:
+            call = LockCall((one.folder,), tuple(moved), tuple(options))
+            yield f"to take what {'its tag names' if len(moved) == 1 else 'their tags name'} now: {call.again()}"
+        if any(f.trouble is Trouble.TAG_GONE for f in own):
+            yield f"to see which versions there are: {shell('xplock', 'outdated', *options, as_path(one.folder))}"
 
 
 def find_outdated(
@@ -102,4 +129,5 @@ def _verify(folder: Path, world: World, layouts: Layouts) -> Verification:
     catalog = world.catalog([*layouts, *inputs.settings.layouts], inputs.rewrites)
     with ThreadPoolExecutor(world.limits.parallel, thread_name_prefix="xplock-verify") as pool:
         findings = verify_lock(lock, catalog, pool.map)
-    return Verification(str(folder), len(lock.installed()) + len(lock.provided), findings)
+    active = frozenset(source for source, one in lock.packages.items() if one.state is State.WANTED)
+    return Verification(str(folder), len(lock.installed()) + len(lock.provided), findings, active)

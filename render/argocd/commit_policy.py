@@ -4,6 +4,7 @@ Everyone who may see an Application can run the plugin on any commit and on file
 with the call is committed: the branch is fetched, its folder resolved as it is there, and the lock pushed to it.
 """
 
+from pathlib import PurePath
 from typing import NoReturn
 
 from render import __version__
@@ -14,6 +15,7 @@ from render.app.resolver import Resolver
 from render.argocd.branch import Branch, find_reads, open_branch, read_tip
 from render.argocd.push_queue import exclusive, queue_seconds
 from render.argocd.request import Declined
+from render.commands import xplock
 from render.errors import Differs, RenderError
 from render.git.changes import Change, InputFiles
 from render.git.landing import push_change
@@ -38,10 +40,11 @@ class ReadAsStale(RenderError):
     """xplock committed this lock for these inputs already; another commit would start an endless loop."""
 
     def __init__(self, path: str, version: str) -> None:
+        command = xplock("lock", folder=PurePath(path).parent)
         super().__init__(
             f"{path}: written by xplock {version}, read as stale by {__version__}",
             why="what it was made from has not changed since, so another commit would not help",
-            next="use the same version of xplock everywhere, then run `xplock lock` and commit what it writes",
+            next=f"use the same version of xplock everywhere, then run `{command}` and commit what it writes",
         )
 
 

@@ -1,11 +1,11 @@
 """The lock policies: what the plugin does if the committed lock is missing or out of date."""
 
 from pathlib import Path
-from shlex import quote
 
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import SilentReporter
 from render.app.resolver import Resolver
+from render.commands import xplock
 from render.errors import Differs, RenderError, Unsatisfiable
 from render.limits import LimitExceeded
 from render.lock.model import Lock
@@ -17,12 +17,10 @@ class NotLocked(Differs):
     """The lock of a commit is missing or does not answer the inputs of the same commit."""
 
     def __init__(self, stale: Differs, path: str, reason: str = "") -> None:
-        # Quoted, so that the command works when pasted.
-        folder = f" {quote(path)}" if path not in ("", ".") else ""
         super().__init__(
             stale.what,
             why=[*stale.why, *([reason] if reason else [])],
-            next=f"run `xplock lock{folder}` in a clone, and commit what it writes",
+            next=f"run `{xplock('lock', folder=path or '.')}` in a clone, and commit what it writes",
         )
 
 

@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 from render.checks.explaining import Explanation, read_explanations
 from render.cli.options import output_option
 from render.cli.output import Output
+from render.commands import xplock
 from render.errors import InvalidInput
 
 
@@ -24,7 +25,7 @@ class UnknownRule(InvalidInput):
         near = get_close_matches(name, list(known), n=1)
         super().__init__(
             f"there is no rule {name!r}",
-            next=[*(f"did you mean {rule}?" for rule in near), "see them all: xplock explain"],
+            next=[*(f"did you mean {rule}?" for rule in near), f"see them all: {xplock('explain')}"],
         )
 
 

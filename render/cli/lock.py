@@ -17,7 +17,14 @@ from render.cli.operator_options import (
     given_words,
     operator_settings,
 )
-from render.cli.options import commit_options, folders_argument, layout_option, offline_option, output_option
+from render.cli.options import (
+    commit_options,
+    folders_argument,
+    layout_option,
+    layout_words,
+    offline_option,
+    output_option,
+)
 from render.cli.output import Output
 from render.commands import LockCall
 
@@ -157,8 +164,7 @@ def _repeat_call(
 ) -> LockCall:
     """Return this call as advice repeats it: with everything that decides about versions."""
     words = [flag for flag, given in flags.items() if given]
-    for prefix, folder in layouts:
-        words += ["--layout", f"{prefix}={folder}" if prefix else str(folder)]
+    words += layout_words(layouts)
     # What was read from stdin is gone.
     if live and getattr(live, "name", "<stdin>") != "<stdin>":
         words += ["--live", live.name]

@@ -1,6 +1,6 @@
 """Arguments and options that several commands share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -48,6 +48,12 @@ layout_option = click.option(
     callback=_parse_layouts,
     help="An OCI layout that stands in for registries below PREFIX, or for all; may be repeated.",
 )
+
+
+def layout_words(layouts: Iterable[tuple[str, Path]]) -> list[str]:
+    """Return the options as words of a command, for advice that repeats it."""
+    named = [f"{prefix}={folder}" if prefix else str(folder) for prefix, folder in layouts]
+    return [word for text in named for word in ("--layout", text)]
 
 
 offline_option = click.option(

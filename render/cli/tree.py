@@ -51,7 +51,7 @@ def tree(
         output.say(f"{folder} has no packages")
     view = TreeView(
         inverted=inverted is not None,
-        start=find_source(inverted, lock, provided=True) if inverted else None,
+        start=find_source(inverted, lock, provided=True, folder=folder) if inverted else None,
         depth=depth,
         dedupe=not no_dedupe,
         constraints=constraints,

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from render.app.upstream import require_verified, verify_folders
-from render.cli.operator_options import REGISTRIES, OperatedCommand, operator_settings
-from render.cli.options import folders_argument, layout_option, output_option
+from render.cli.operator_options import REGISTRIES, OperatedCommand, given_words, operator_settings
+from render.cli.options import folders_argument, layout_option, layout_words, output_option
 from render.cli.output import Output
 from render.views.verification import findings_document, format_findings
 
@@ -28,4 +28,5 @@ def verify(output: Output, folders: tuple[Path, ...], layouts: list[tuple[str, P
         output.result_json([findings_document(one.folder, one.packages, one.findings) for one in found])
     else:
         output.result("".join(format_findings(one.folder, one.packages, one.findings) for one in found))
-    require_verified(found)
+    words = [*layout_words(layouts), *given_words(click.get_current_context())]
+    require_verified(found, words)

@@ -30,24 +30,24 @@ def why(output: Output, source: str, folder: Path, form: str) -> None:
     are shown, and the others counted.
     """
     lock = require_consistent_lock(folder, operator_settings().limits)
-    known = find_known(source, lock)
+    known = find_known(source, lock, folder=folder)
     if form == "json":
-        output.result_json(_document(lock, known))
+        output.result_json(_document(lock, known, folder))
     else:
-        output.result(_text(lock, known, str(folder)))
+        output.result(_text(lock, known, folder))
 
 
 def _is_there(lock: Lock, source: Source) -> bool:
     return source in lock.packages or source in lock.provided
 
 
-def _text(lock: Lock, source: Source, folder: str) -> str:
+def _text(lock: Lock, source: Source, folder: Path) -> str:
     if _is_there(lock, source):
-        return format_explanation(explain(lock, source), folder)
-    return format_succession(explain_replaced(lock, source), folder)
+        return format_explanation(explain(lock, source, folder=folder), str(folder))
+    return format_succession(explain_replaced(lock, source), str(folder))
 
 
-def _document(lock: Lock, source: Source) -> dict[str, Any]:
+def _document(lock: Lock, source: Source, folder: Path) -> dict[str, Any]:
     if _is_there(lock, source):
-        return explanation_document(explain(lock, source))
+        return explanation_document(explain(lock, source, folder=folder))
     return succession_document(explain_replaced(lock, source))

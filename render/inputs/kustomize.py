@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from render.commands import as_path, shell
 from render.errors import InvalidInput, RenderError
 from render.limits import LimitExceeded, Limits, setting
 from render.system.boundary import real_path
@@ -56,7 +57,7 @@ def build_kustomization(folder: Path, limits: Limits, environ: Mapping[str, str]
         raise KustomizeFailed(
             f"the kustomization in {folder} does not build",
             why=_shown_lines(done.errors, folder, home) or f"exit code {done.status}, no error output",
-            next=f"make this work: {' '.join([Path(command[0]).name, command[1], str(folder)])}",
+            next=f"make this work: {shell(Path(command[0]).name, command[1], as_path(folder))}",
         )
     return done.output
 

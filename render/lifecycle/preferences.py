@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from render.constraints import parse_constraint
 from render.errors import InvalidInput
@@ -31,12 +32,14 @@ class Upgrade:
         return self.everything or package.source in self.packages or package.family in families
 
 
-def parse_upgrade(texts: Sequence[str], lock: Lock, *, everything: bool) -> Upgrade:
+def parse_upgrade(
+    texts: Sequence[str], lock: Lock, *, everything: bool, folder: str | PurePath = "."
+) -> Upgrade:
     """Parse the values of -P; a source may be shortened to its last components while that is unambiguous."""
     packages: dict[Source, Request | None] = {}
     for text in texts:
         name, equals, version = text.partition("=")
-        packages[find_source(name, lock)] = _parse_version(version, text) if equals else None
+        packages[find_source(name, lock, folder=folder)] = _parse_version(version, text) if equals else None
     return Upgrade(everything, packages)
 
 

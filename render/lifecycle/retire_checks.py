@@ -9,11 +9,11 @@ from render.lifecycle.blockers import Blocker, Blockers, LockedFolder, Place, Re
 from render.lifecycle.states import Context
 from render.lock.lookup import (
     NO_SUCH_NAME,
-    WRITE_IN_FULL,
     NameIndex,
     UnknownPackage,
     find_known,
     index_installed,
+    write_in_full,
 )
 from render.lock.model import LockedPackage, State, named_source
 from render.references import Source
@@ -184,7 +184,11 @@ def _not_in_lock(name: str, folders: Sequence[LockedFolder]) -> NotInLock:
                 next="retire it there, when nothing here needs it any more",
             )
     why = _guesses(name, folders) or NO_SUCH_NAME
-    return NotInLock(f"{name} is not in the lock", why=why, next=[WRITE_IN_FULL, _WAY_BACK])
+    return NotInLock(
+        f"{name} is not in the lock",
+        why=why,
+        next=[write_in_full(*(folder.name for folder in folders)), _WAY_BACK],
+    )
 
 
 def _guesses(name: str, folders: Sequence[LockedFolder]) -> list[str]:

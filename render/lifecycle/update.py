@@ -161,7 +161,9 @@ def _is_answered(root: Root, lock: Lock) -> bool:
 
 def _make_wanted(inputs: Inputs, context: Context, options: LockOptions) -> Wanted:
     before, neighbours, settings = context.before, context.neighbours, inputs.settings
-    upgrade = parse_upgrade(options.upgrade, before, everything=options.upgrade_everything)
+    upgrade = parse_upgrade(
+        options.upgrade, before, everything=options.upgrade_everything, folder=inputs.folder
+    )
     kept, freed = kept_candidates(before, upgrade)
     stale = stale_bounds(before, neighbours.using_packages)
     there = {} if options.upgrade_everything else live_candidates(context.live, before)
@@ -195,7 +197,7 @@ def _notes(plan: Plan, lock: Lock) -> Iterator[str]:
     yield from note_takeovers(plan)
     yield from note_differences(lock, before, plan.context.live)
     if plan.context.live is NOTHING_INSTALLED:
-        yield from advise_live(before, lock, crossplane)
+        yield from advise_live(before, lock, crossplane, plan.context.folder)
     if before.installed() and not lock.installed():
         yield NOTHING_LEFT
 

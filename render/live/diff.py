@@ -1,5 +1,8 @@
 """The differences between a lock and the Lock of a cluster, in the fields that both have."""
 
+from pathlib import PurePath
+
+from render.commands import xplock
 from render.crossplane import has_predictable_revisions, keeps_stale_entries
 from render.live.lock import LiveLock
 from render.lock.aspects import Aspects, find_differences
@@ -11,13 +14,18 @@ from render.semantic import step_between
 from render.versions import Version
 
 
-def diff_live(lock: Lock, live: LiveLock, crossplane: Version | None) -> LockDiff:
-    """Compare a cluster's Lock (before) with ours (after): only attached, active packages are expected there."""
+def diff_live(
+    lock: Lock, live: LiveLock, crossplane: Version | None, folder: str | PurePath = "."
+) -> LockDiff:
+    """Compare a cluster's Lock (before) with ours (after): only attached, active packages are expected there.
+
+    The folder is for advice.
+    """
     named = has_predictable_revisions(crossplane)
     before = _found(live, named=named)
     attached = [package for package in lock.packages.values() if not package.detached]
     after = {str(package.cluster_source): _expected(package, named=named) for package in attached}
-    rest = _Unexpected(lock, crossplane)
+    rest = _Unexpected(lock, crossplane, folder)
     only_there = sorted(before.keys() - after.keys())
     explained = {source: text for source in only_there if (text := rest.explain(source, before[source]))}
     return LockDiff(
@@ -62,7 +70,8 @@ def _expected(package: LockedPackage, *, named: bool) -> Aspects:
 class _Unexpected:
     """Judges entries of a cluster's Lock that are not those of attached, active packages."""
 
-    def __init__(self, lock: Lock, crossplane: Version | None) -> None:
+    def __init__(self, lock: Lock, crossplane: Version | None, folder: str | PurePath) -> None:
+        self._folder = folder
         self._crossplane = crossplane
         self._active = {str(package.cluster_source): package for package in lock.packages.values()}
         self._deactivated = {str(source): package for source, package in lock.deactivated.items()}
@@ -84,7 +93,8 @@ class _Unexpected:
     def note(self, source: str) -> str:
         """Return why an entry should not be there although the lock knows of its source."""
         if source in self._active:
-            attached = "; if it was attached before it was locked: xplock lock --live"
+            command = xplock("lock", "--live", "FILE", folder=self._folder)
+            attached = f"; if it was attached before it was locked: {command}"
             return f"it is detached, and should have no entry{attached if keeps_stale_entries(self._crossplane) else ''}"
         successors = self._successors.get(source, ())
         return f"replaced by {' and '.join(map(str, successors))}" if successors else ""

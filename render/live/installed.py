@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from render.commands import shell, xplock
 from render.crossplane import keeps_stale_entries
 from render.live.lock import LiveLock, LivePackage
 from render.live.names import parse_live_source, read_installed, without_tag
@@ -61,13 +62,14 @@ def live_candidates(live: LiveLock, before: Lock) -> dict[Source, Candidate]:
     }
 
 
-def advise_live(before: Lock, after: Lock, crossplane: Version | None) -> list[str]:
+def advise_live(before: Lock, after: Lock, crossplane: Version | None, folder: str) -> list[str]:
     """Return a note for a first lock whose packages a cluster may have already, attached by hand."""
     if before.packages or not keeps_stale_entries(crossplane):
         return []
+    known = f"{shell('kubectl', 'get', 'lock', 'lock', '-o', 'yaml')} | {xplock('lock', '--live', '-', folder=folder)}"
     return [
         f"{package.source} is installed as {package.object_name}, so what needs it is detached; if a cluster has these "
-        "packages already, let the lock know: kubectl get lock lock -o yaml | xplock lock --live -"
+        f"packages already, let the lock know: {known}"
         for package in after.in_order()
         if package.required_by and package.object_name != object_name(package.cluster_source)
     ]

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import PurePath
 from typing import Generic, TypeVar
 
+from render.commands import xplock
 from render.errors import InvalidInput
 from render.lock.graph import LockGraph, Target
 from render.lock.model import Lock, LockedPackage, Provided
@@ -11,11 +13,16 @@ from render.references import Source
 
 # Why a name is unknown, where no other one is near.
 NO_SUCH_NAME = "no package that is locked has this name, be it in full or its last part"
-WRITE_IN_FULL = "write the source in full; `xplock tree` shows what is locked"
 
 _SHOWN = 5
 
 T = TypeVar("T")
+
+
+def write_in_full(*folders: str | PurePath) -> str:
+    """Return the advice on a name that is unknown or ambiguous in these folders."""
+    commands = " and ".join(f"`{xplock('tree', folder=folder)}`" for folder in folders[:_SHOWN])
+    return f"write the source in full; {commands} {'shows' if len(folders) == 1 else 'show'} what is locked"
 
 
 class UnknownPackage(InvalidInput):
@@ -54,17 +61,17 @@ class NameIndex(Generic[T]):
             values.append(value)
 
 
-def find_source(text: str, lock: Lock, *, provided: bool = False) -> Source:
-    """Return the active source that a name means; an alias has two names."""
+def find_source(text: str, lock: Lock, *, provided: bool = False, folder: str | PurePath = ".") -> Source:
+    """Return the active source that a name means; an alias has two names. The folder is for advice."""
     found = _active_names(lock, lock.provided if provided else {}).find(text)
     if len(found) == 1:
         return found[0]
     if not found:
         _refuse_inactive(text, lock)
-    raise _unknown(text, lock, sorted(found))
+    raise _unknown(text, lock, sorted(found), folder)
 
 
-def find_known(text: str, lock: Lock) -> Source:
+def find_known(text: str, lock: Lock, *, folder: str | PurePath = ".") -> Source:
     """Return any source that a lock knows: also of a deactivated, replaced or provided package."""
     active, others = _active_names(lock, {}), _inactive_names(lock)
     # Active packages come first: a replaced one often has the same short name.
@@ -72,8 +79,8 @@ def find_known(text: str, lock: Lock) -> Source:
         if len(found) == 1:
             return found[0]
         if found:
-            raise _unknown(text, lock, sorted(found))
-    raise _unknown(text, lock, [])
+            raise _unknown(text, lock, sorted(found), folder)
+    raise _unknown(text, lock, [], folder)
 
 
 def index_installed(lock: Lock) -> NameIndex[LockedPackage]:
@@ -117,12 +124,12 @@ def _refuse_inactive(text: str, lock: Lock) -> None:
         )
 
 
-def _unknown(text: str, lock: Lock, found: Sequence[Source]) -> UnknownPackage:
+def _unknown(text: str, lock: Lock, found: Sequence[Source], folder: str | PurePath) -> UnknownPackage:
     near = found or _nearest(text, lock)
     return UnknownPackage(
         f"{text} names {len(found)} packages of the lock" if found else f"{text} is not in the lock",
         why=[f"did you mean {source}?" for source in near[:_SHOWN]] or NO_SUCH_NAME,
-        next=WRITE_IN_FULL,
+        next=write_in_full(folder),
     )
 
 

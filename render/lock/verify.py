@@ -54,6 +54,8 @@ class VerifyFinding:
     package: Target
     trouble: Trouble
     details: tuple[str, ...]
+    # Whether it is about the pin of an earlier version.
+    of_pin: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,7 @@ def _verify_pin(locked: LockedPackage, pin: KeptPin, published: Published) -> It
         now = published.digest(Reference(place, pin.tag))
     except NotFound as error:
         gone = Trouble.PIN_GONE if pin.digest in error.what else Trouble.TAG_GONE
-        yield VerifyFinding(locked, gone, (named, error.what))
+        yield VerifyFinding(locked, gone, (named, error.what), of_pin=True)
         return
     except UnusableContent as error:
         yield VerifyFinding(locked, Trouble.UNREADABLE, (named, error.what, *error.why))
@@ -165,7 +167,7 @@ def _verify_pin(locked: LockedPackage, pin: KeptPin, published: Published) -> It
         text = _difference("kind", locked.kind.value, package.metadata.kind.value)
         yield VerifyFinding(locked, Trouble.OTHER_CONTENT, (f"{named}: {text}",))
     if now != pin.digest:
-        yield VerifyFinding(locked, Trouble.TAG_MOVED, (named, f"its tag now names {now}"))
+        yield VerifyFinding(locked, Trouble.TAG_MOVED, (named, f"its tag now names {now}"), of_pin=True)
 
 
 def verify_tag(locked: Target, published: Published) -> Iterator[VerifyFinding]:

@@ -1,8 +1,9 @@
 """Conflicts in the rendered set: no object at all, one source installed twice, two objects with one identity."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from render.commands import xplock
 from render.errors import InvalidInput, RenderError
 from render.lean import Any
 from render.lock.model import LockedPackage
@@ -20,7 +21,7 @@ class EmptyLock(RenderError):
         super().__init__(
             "there is no package to render",
             why=f"{folder} asks for packages, and its lock has none",
-            next="run `xplock lock` there",
+            next=f"run: {xplock('lock', folder=folder)}",
         )
 
 
@@ -36,7 +37,7 @@ class NothingToRender(InvalidInput):
             ],
             next=[
                 "delete its Application, which deletes what the cluster still has of it, and remove the folder",
-                "or ask for a package, and run `xplock lock`",
+                f"or ask for a package, and run: {xplock('lock', folder=folder)}",
             ],
         )
 
@@ -44,18 +45,18 @@ class NothingToRender(InvalidInput):
 class SameSource(RenderError):
     """Two package objects that install one source."""
 
-    def __init__(self, source: str, first: str, second: str) -> None:
+    def __init__(self, source: str, first: str, second: str, folder: str | PurePath) -> None:
         super().__init__(
             f"{source} would be installed twice",
             why=f"as {first} and as {second}; two package objects for one source block every package in the cluster",
-            next="run `xplock lock`",
+            next=f"run: {xplock('lock', folder=folder)}",
         )
 
 
 class SameObject(InvalidInput):
     """Two objects with the same identity."""
 
-    def __init__(self, identity: Identity, first: str, second: str) -> None:
+    def __init__(self, identity: Identity, first: str, second: str, folder: str | PurePath) -> None:
         group, kind, namespace, name = identity
         super().__init__(
             f"there are two objects {kind} {f'{namespace}/' if namespace else ''}{name}"
@@ -65,20 +66,22 @@ class SameObject(InvalidInput):
                 f"the other is {second}",
                 "the one that is applied last would overwrite the other",
             ],
-            next=_next_step(first, second),
+            next=_next_step(first, second, folder),
         )
 
 
-def check_packages(packages: Sequence[LockedPackage]) -> None:
-    """Raise if a source is installed twice."""
+def check_packages(packages: Sequence[LockedPackage], folder: str | PurePath = ".") -> None:
+    """Raise if a source is installed twice. The folder is for advice, here and below."""
     seen: dict[str, LockedPackage] = {}
     for package in packages:
         known = seen.setdefault(str(package.cluster_source), package)
         if known is not package:
-            raise SameSource(str(package.cluster_source), known.object_name, package.object_name)
+            raise SameSource(str(package.cluster_source), known.object_name, package.object_name, folder)
 
 
-def check_identities(sections: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> None:
+def check_identities(
+    sections: Iterable[tuple[str, Sequence[Mapping[str, Any]]]], folder: str | PurePath = "."
+) -> None:
     """Raise if two objects have the same identity; a section is an origin and its objects."""
     seen: dict[Identity, tuple[str, Mapping[str, Any]]] = {}
     for origin, values in sections:
@@ -87,7 +90,7 @@ def check_identities(sections: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]
             # An object without a name gets one from the API server, so it equals no other.
             known = seen.setdefault(identity, (origin, value)) if identity[3] else (origin, value)
             if known[1] is not value:
-                raise SameObject(identity, _describe(*known), _describe(origin, value))
+                raise SameObject(identity, _describe(*known), _describe(origin, value), folder)
 
 
 def _describe(origin: str, value: Mapping[str, Any]) -> str:
@@ -98,7 +101,7 @@ def _describe(origin: str, value: Mapping[str, Any]) -> str:
     )
 
 
-def _next_step(first: str, second: str) -> str:
+def _next_step(first: str, second: str, folder: str | PurePath) -> str:
     if FOLDER not in (first, second):
-        return "run `xplock lock`"
+        return f"run: {xplock('lock', folder=folder)}"
     return "keep one of them" if first == second else "remove or rename the one in the folder"

@@ -53,9 +53,9 @@ def render_objects(lock: Lock, inputs: "Inputs") -> list[dict[str, Any]]:
     packages = lock.installed()
     if inputs.roots and not packages:
         raise EmptyLock(inputs.folder)
-    check_packages(packages)
+    check_packages(packages, inputs.folder)
     refuse_locks(inputs.passthrough)
-    layers = layer_packages(lock.in_order())
+    layers = layer_packages(lock.in_order(), inputs.folder)
     # The user's registry settings come before the pins that use them, and keep their place when pins change.
     sections = [
         (FOLDER, [render_setting(value) for value in inputs.passthrough if is_setting(value)]),
@@ -64,7 +64,7 @@ def render_objects(lock: Lock, inputs: "Inputs") -> list[dict[str, Any]]:
         (LOCK, _render_deactivated(lock, inputs)),
         (FOLDER, _render_others(layers, inputs)),
     ]
-    check_identities(sections)
+    check_identities(sections, inputs.folder)
     return [value for _, values in sections for value in values]
 
 

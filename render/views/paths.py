@@ -3,7 +3,9 @@
 import heapq
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 
+from render.commands import xplock
 from render.errors import Differs
 from render.lock.graph import Target, reach
 from render.lock.model import LockedPackage
@@ -32,13 +34,13 @@ class Way:
         return self.links[-1].target if self.links else self.start
 
 
-def count_ways(closure: Closure, source: Source) -> int:
+def count_ways(closure: Closure, source: Source, folder: str | PurePath = ".") -> int:
     """Return how many paths lead down to a package, without walking them."""
-    counts = _count_from_everywhere(closure, source)
+    counts = _count_from_everywhere(closure, source, folder)
     return min(sum(counts.get(start.source, 0) for start in closure.starts), MOST_COUNTED)
 
 
-def _count_from_everywhere(closure: Closure, source: Source) -> dict[Source, int]:
+def _count_from_everywhere(closure: Closure, source: Source, folder: str | PurePath) -> dict[Source, int]:
     above = reach([source], _upwards(closure))
     waiting = {one: sum(link.target.source in above for link in closure.dependencies[one]) for one in above}
     counts = dict.fromkeys(above, 0) | {source: 1}
@@ -56,7 +58,7 @@ def _count_from_everywhere(closure: Closure, source: Source) -> dict[Source, int
         raise CircularLock(
             "locked packages depend on each other in a circle",
             why=linked(sorted(map(str, waiting)), ", "),
-            next="run xplock lock",
+            next=f"run: {xplock('lock', folder=folder)}",
         )
     return counts
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from render.lifecycle.retire_checks import retire_command
@@ -50,15 +51,17 @@ class Explanation:
         return [package for package in self.closure.packages if package.source in found]
 
 
-def explain(lock: Lock, source: Source, *, most: int = SHOWN_PATHS) -> Explanation:
-    """Find the dependants of a package that is active or provided."""
+def explain(
+    lock: Lock, source: Source, *, most: int = SHOWN_PATHS, folder: str | PurePath = "."
+) -> Explanation:
+    """Find the dependants of a package that is active or provided. The folder is for advice."""
     closure = read_closure(lock)
     held = any(bound.edge.source == source for bound in stale_bounds(lock))
     return Explanation(
         closure,
         lock.packages.get(source) or lock.provided[source],
         ways=tuple(shortest_ways(closure, source, most)),
-        count=count_ways(closure, source),
+        count=count_ways(closure, source, folder),
         holders=tuple(stale_names(lock.packages.values())[source]) if held else (),
     )
 

@@ -6,6 +6,7 @@ import pytest
 
 from render.checks.explaining import Explanation, read_explanations
 from render.checks.rules import load_rules
+from render.lock.freshness import StaleLock
 
 FOLDER = Path(__file__).parents[2]
 EXPLANATIONS = read_explanations()
@@ -35,3 +36,13 @@ def test_an_explanation_tells_what_is_found_why_it_matters_and_what_to_do(one: E
     # Below each heading there is something.
     sections = one.text.split("\n## ")[1:]
     assert all(section.partition("\n")[2].strip() for section in sections)
+
+
+def test_the_example_of_a_stale_lock_is_what_is_printed() -> None:
+    [one] = [one for one in EXPLANATIONS if one.name == "lock-stale"]
+    reasons = ["root xpkg.example.org/acme/provider-store changed"]
+    error = StaleLock("clusters/production/crossplane.lock.yaml", reasons)
+
+    printed = f"clusters/production: lock-stale: {error}"
+
+    assert one.text.endswith("".join(f"    {line}\n" for line in printed.splitlines()))

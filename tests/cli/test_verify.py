@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from rig.builders.projects import HOME, World, moves, small_world, text_of
+from rig.commands.pasting import paste, printed_commands
 
 from render.cli.run import run
 from render.limits import Limits
@@ -39,7 +40,8 @@ def test_a_tag_that_moved_is_named_with_both_digests(
     world: World, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = text_of(project)
-    world.publish("base v1.1.0", {"tool": "*"})
+    world.publish("extra v1.0.0")
+    world.publish("base v1.1.0", {"extra": "*"})
 
     code = run(["verify", str(project)])
 
@@ -48,8 +50,15 @@ def test_a_tag_that_moved_is_named_with_both_digests(
     assert f"{HOME}/base v1.1.0: tag moved" in output.out
     assert output.out.count("sha256:") == 2
     assert output.err.startswith("error: the tags of 1 package are not what was locked\n")
-    assert "xplock lock -P" in output.err
+    advice = output.err.partition("next: ")[2].splitlines()
+    assert advice[0] == "nothing changes in the cluster"
+    [command] = printed_commands(advice)
+    assert command == f"xplock lock -P {HOME}/base {project}"
     assert text_of(project) == before
+
+    assert paste(command, project.parent).code == 0
+
+    assert run(["verify", str(project)]) == 0
 
 
 def test_a_tag_that_is_gone_is_named(world: World, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,7 +68,12 @@ def test_a_tag_that_is_gone_is_named(world: World, project: Path, capsys: pytest
     code = run(["verify", str(project)])
 
     assert code == 3
-    assert f"{HOME}/base v1.1.0: tag gone" in capsys.readouterr().out
+    output = capsys.readouterr()
+    assert f"{HOME}/base v1.1.0: tag gone" in output.out
+    # There is nothing to take.
+    [command] = printed_commands(output.err.splitlines())
+    assert command == f"xplock outdated {project}"
+    assert paste(command, project.parent).code == 0
 
 
 def test_bytes_that_are_gone_make_the_lock_worthless(

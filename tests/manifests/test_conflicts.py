@@ -88,4 +88,4 @@ def test_the_error_names_both_packages_with_one_name() -> None:
         f"one is made from the lock, for {ACME}/a:v1",
         f"the other is made from the lock, for other.example/a@{digest('ab')}",
     )
-    assert error.value.next == ("run `xplock lock`",)
+    assert error.value.next == ("run: xplock lock",)

@@ -1,11 +1,11 @@
 """A demo: a project whose packages are built into a folder that stands in for their registry."""
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 
 from render.app.package import build_into_layout
 from render.app.scaffold.files import File, ScaffoldReport, check_way, write_scaffold, writing
+from render.commands import as_path, xplock
 from render.errors import InvalidInput
 from render.limits import Limits
 from render.references import Reference, parse_source
@@ -26,7 +26,7 @@ class NotEmpty(InvalidInput):
         super().__init__(
             f"{folder} gets no demo",
             why="it has files already, and a demo is a folder of its own",
-            next=f"xplock init --demo {shlex.quote(str(folder / 'demo'))}",
+            next=xplock("init", "--demo", as_path(folder / "demo")),
         )
 
 

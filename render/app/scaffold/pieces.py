@@ -2,13 +2,13 @@
 
 import json
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from render.app.scaffold.choices import Choices
 from render.app.scaffold.files import File, check_way, writing
+from render.commands import as_path, shell
 from render.system.files import LOCK_FILE
 from render.views.templating import fill_template
 from render.yaml.writer import format_document
@@ -130,7 +130,7 @@ def _values(choices: Choices) -> Mapping[str, str]:
         "files": f"^{re.escape(here)}.*{_CHECKED}" if here else _CHECKED,
         "manifests": f"{here}*.{{yaml,yml}}",
         "lock_file": f"{here}{LOCK_FILE}",
-        "lock_command": f"xplock lock {shlex.quote(choices.path)}",
+        "lock_command": shell("xplock", "lock", as_path(choices.path)),
         "image": choices.image,
         "commit_to": f"{choices.repository}#{choices.commit_to or _BRANCH}".replace("$", "$$"),
         "rendered_branch": f"rendered/{choices.name}",

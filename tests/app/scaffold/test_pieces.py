@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from render.app.scaffold.pieces import (
     format_piece,
     place_files,
 )
+from render.commands import as_path, shell
 from render.system.files import InvalidFile
 
 PIECES = [
@@ -107,7 +107,7 @@ def test_a_value_never_becomes_anything_but_a_value(template: str, text: str) ->
         ("a-path/crossplane.lock.yaml", "/crossplane.lock.yaml"),
     ):
         expected = replaced(expected, old, f"{text}{new}")
-    expected = replaced(expected, "xplock lock a-path", f"xplock lock {shlex.quote(text)}")
+    expected = replaced(expected, "xplock lock a-path", shell("xplock", "lock", as_path(text)))
     assert made == expected
 
 
