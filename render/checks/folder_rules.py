@@ -1,12 +1,20 @@
 """Rules about one folder: its files and its lock are valid, and agree."""
 
+import re
 from collections.abc import Iterator
 
 from render.checks.model import Checked, CheckedFolder, Finding, Place
-from render.checks.positions import find_told_place, lock_place, read_entry_place, read_settings_place
+from render.checks.positions import (
+    find_told_place,
+    lock_place,
+    read_entry_place,
+    read_lock_place,
+    read_settings_place,
+)
 from render.errors import InvalidInput, RenderError
 from render.inputs.problems import InvalidInputs
 from render.inputs.projects import Inputs, NothingAsked
+from render.inputs.record import REWRITE, ROOT, SETTING
 from render.lean import replace
 from render.lock.freshness import MissingLock, StaleLock
 from render.lock.model import Lock
@@ -45,7 +53,9 @@ def lock_stale(checked: Checked) -> Iterator[Finding]:
     for one in checked.folders:
         if isinstance(one.lock, Lock) and one.stale:
             error = StaleLock(str(one.folder / LOCK_FILE), list(one.stale))
-            yield Finding.of("lock-stale", one, error, lock_place(one))
+            places = tuple(_changed_place(one, one.lock, text) for text in error.why)
+            finding = Finding.of("lock-stale", one, error, lock_place(one))
+            yield replace(finding, places=places, lead="the lock is out of date: ")
 
 
 def lock_listed(checked: Checked) -> Iterator[Finding]:
@@ -80,7 +90,34 @@ def _with_problems(rule: str, one: CheckedFolder, error: RenderError, default: s
     return replace(finding, places=tuple(find_told_place(one, [text], default) for text in error.why))
 
 
+def _changed_place(one: CheckedFolder, lock: Lock, reason: str) -> Place:
+    """Return the line of the input that a reason names, or that of a package in the lock which contradicts itself.
+
+    Mostly an input has changed and the lock has not, so that only the input is in a pull request's diff.
+    """
+    if isinstance(one.inputs, Inputs):
+        for told in _input_places(one.inputs):
+            if reason.startswith(f"{told[0]} "):
+                return find_told_place(one, [f"{told[1]}: "], SETTINGS_FILE)
+    if reason.startswith(SETTING):
+        return read_settings_place(one, reason.removeprefix(SETTING).partition(" ")[0])
+    named = [word for word in re.split(r"[\s,;()]+", reason) if word in map(str, lock.packages)]
+    return read_lock_place(one, f"source: {named[0]}\n") if named else lock_place(one)
+
+
+def _input_places(inputs: Inputs) -> Iterator[tuple[str, str]]:
+    """Yield the names that roots and rewrites have in the record, with their first places."""
+    for root in inputs.roots:
+        yield f"{ROOT}{root.source}", root.place.partition(" and ")[0]
+    for rewrite in inputs.rewrites:
+        yield f"{REWRITE}{rewrite.prefix}", rewrite.place
+
+
 def _asking_place(one: CheckedFolder) -> Place:
     """Return the place of the first root, since there is no lock that could be shown."""
-    asked = [root.place for root in one.inputs.roots] if isinstance(one.inputs, Inputs) else []
+    asked = (
+        [f"{root.place.partition(' and ')[0]}: " for root in one.inputs.roots]
+        if isinstance(one.inputs, Inputs)
+        else []
+    )
     return find_told_place(one, asked, SETTINGS_FILE)

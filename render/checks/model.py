@@ -36,6 +36,8 @@ class Finding:
     place: Place
     # One for each line of `why`, if each of these is a problem of its own.
     places: tuple[Place, ...] = ()
+    # The start of each problem, where its line says too little by itself.
+    lead: str = ""
 
     @property
     def text(self) -> str:
@@ -47,7 +49,10 @@ class Finding:
         if not self.places:
             return [self]
         pairs = zip(self.why, self.places, strict=True)
-        return [replace(self, message=text, why=(), place=place, places=()) for text, place in pairs]
+        return [
+            replace(self, message=f"{self.lead}{text}", why=(), place=place, places=())
+            for text, place in pairs
+        ]
 
     @classmethod
     def of(cls, rule: str, folder: "CheckedFolder", error: RenderError, place: Place) -> "Finding":

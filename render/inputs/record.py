@@ -7,8 +7,10 @@ from render.requests import Root
 from render.rewrites import Rewrite
 from render.settings import Settings
 
-# How the entry of a root starts; its source follows.
+# How the entry of an input starts; its source, prefix or key follows.
 ROOT = "root "
+REWRITE = "rewrite "
+SETTING = "setting "
 # Settings that change manifests and not the lock.
 _RENDERING = frozenset({"waves", "overlay"})
 
@@ -16,8 +18,8 @@ _RENDERING = frozenset({"waves", "overlay"})
 def make_record(roots: Iterable[Root], rewrites: Iterable[Rewrite], settings: Settings) -> Mapping[str, str]:
     """Return the record, sorted by its keys and without places."""
     entries: dict[str, object] = {f"{ROOT}{root.source}": _root_value(root) for root in roots}
-    entries |= {f"rewrite {rewrite.prefix}": rewrite.replacement for rewrite in rewrites}
-    entries |= {f"setting {key}": value for key, value in settings.given.items() if key not in _RENDERING}
+    entries |= {f"{REWRITE}{rewrite.prefix}": rewrite.replacement for rewrite in rewrites}
+    entries |= {f"{SETTING}{key}": value for key, value in settings.given.items() if key not in _RENDERING}
     return {key: digest_value(entries[key]) for key in sorted(entries)}
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from rig.builders.projects import HOME, World, small_world
 
-from render.checks.model import Finding
+from render.checks.model import Finding, Place
 from render.checks.read import read_checked
 from render.checks.rules import find_findings
 from render.cli.run import run
 from render.limits import Limits
+from render.settings import SETTINGS_FILE
 from render.system.files import LOCK_FILE
 
 
@@ -107,3 +108,50 @@ def test_a_lock_from_which_nothing_can_be_rendered_is_found(world: World) -> Non
 
     assert (finding.rule, finding.exit_code) == ("not-renderable", 2)
     assert "there are two objects ConfigMap one" in finding.message
+
+
+def test_each_reason_of_a_stale_lock_is_shown_on_the_line_of_the_file_that_changed(world: World) -> None:
+    project = world.project("shop", "base")
+    shop = project / "shop.yaml"
+    text = (
+        "apiVersion: pkg.crossplane.io/v1\nkind: Configuration\nmetadata:\n  name: app\nspec:\n"
+        f"  package: {HOME}/app:v1.0.0\n"
+    )
+    shop.write_text(text)
+    assert run(["-q", "lock", str(project)]) == 0
+    shop.write_text(text.replace("name: app", "name: other"))
+    (project / "tool.yaml").write_text(f"---\n{text.replace('app', 'tool')}")
+    world.project("shop", "base", more="partialDependencies: refuse\n")
+
+    [finding] = check(project)
+    (root, added, setting) = finding.split()
+
+    assert (root.message, root.place) == (
+        f"the lock is out of date: root {HOME}/app changed", Place(shop, 6)
+    )  # fmt: skip
+    assert added.place == Place(project / "tool.yaml", 7)
+    assert setting.place.file == project / SETTINGS_FILE
+    assert (
+        setting.place.file.read_text().splitlines()[setting.place.line - 1] == "partialDependencies: refuse"
+    )
+    assert finding.place == Place(project / LOCK_FILE)
+
+
+def test_a_contradiction_is_shown_on_the_line_of_its_package(world: World) -> None:
+    project = world.project("shop", "app:v1.0.0")
+    run(["-q", "lock", str(project)])
+    lock = project / LOCK_FILE
+    lock.write_text(lock.read_text().replace('constraints: "^1"', 'constraints: "^7"'))
+
+    [problem] = check(project)[0].split()
+
+    assert lock.read_text().splitlines()[problem.place.line - 1].strip() == f"source: {HOME}/app"
+
+
+def test_the_root_that_asks_is_shown_where_a_lock_is_missing(world: World) -> None:
+    project = world.project("shop", "app:v1.0.0")
+
+    [finding] = check(project)
+
+    line = finding.place.file.read_text().splitlines()[finding.place.line - 1]
+    assert "package: " in line

@@ -43,7 +43,7 @@ def test_a_missing_lock_is_found_where_something_is_asked_for(world: World) -> N
         "spec:\n  package: xpkg.example.org/acme/app:v1.0.0\n"
     )
 
-    assert places("app")["lock-missing"] == Place(Path("app/shop.yaml"))
+    assert places("app")["lock-missing"] == Place(Path("app/shop.yaml"), 6)
 
 
 def test_a_merge_conflict_is_found_at_its_line(world: World) -> None:

@@ -197,7 +197,7 @@ def test_github_gets_a_command_for_each_finding(cluster: World, capsys: pytest.C
 
     command, count = capsys.readouterr().out.splitlines()
     assert code == 3
-    assert command.startswith("::error file=app/xplock.yaml,line=1,title=xplock lock-missing::app has no ")
+    assert command.startswith("::error file=app/xplock.yaml,line=2,title=xplock lock-missing::app has no ")
     assert count == "2 folders, 1 finding"
 
 
