@@ -7,13 +7,16 @@ from pathlib import Path
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Reporter
 from render.commands import as_path, xplock
-from render.errors import InvalidInput
+from render.errors import InvalidInput, RenderError
 from render.limits import LimitExceeded, Limits
+from render.nearest import nearest_tags
 from render.packages import Metadata, is_project
 from render.references import Digest, InvalidReference, Reference, Source, parse_reference
 from render.registry.layout import Layout
+from render.registry.oci import MissingBlob, NotFound
 from render.registry.routes import Images
 from render.system.files import META_FILE, PROJECT_FILES, is_there, read_plain, replace_file
+from render.texts import first_names
 from render.versions import check_tag
 from render.xpkg.build import BuiltPackage, build_package
 from render.xpkg.identity import identify
@@ -21,6 +24,9 @@ from render.xpkg.inspect import Inspection, inspect_image
 from render.xpkg.metadata import parse_metadata, parse_project
 from render.xpkg.package_file import PackageFile, default_file_name, format_package_file
 from render.yaml.documents import InvalidDocument
+
+# How many versions an error names.
+_SHOWN = 6
 
 
 def write_package(
@@ -89,8 +95,22 @@ def inspect_package(
 
 
 def inspect_reference(reference: Reference, images: Images, limits: Limits) -> Inspection:
-    """Inspect a package in a registry."""
-    return inspect_image(str(reference), images, reference, limits)
+    """Inspect a package in a registry; of a version that is not there, name the nearest ones."""
+    try:
+        return inspect_image(str(reference), images, reference, limits)
+    except NotFound as error:
+        if isinstance(error, MissingBlob) or not reference.tag:
+            raise
+        try:
+            near = nearest_tags(reference.tag, images.tags(reference.source))
+        except RenderError:
+            raise error from None
+        if near and reference.tag not in near:
+            # A layout has said what it contains.
+            listed = [] if error.known else [f"the nearest that it has: {first_names(near, _SHOWN)}"]
+            error.why = (*error.why, *listed)
+            error.next = (f"did you mean {Reference(reference.source, near[0])}?",)
+        raise
 
 
 def inspect_path(path: Path, limits: Limits) -> Inspection:

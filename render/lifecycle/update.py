@@ -43,6 +43,7 @@ from render.lock.merge import merge_sides
 from render.lock.model import Lock, State
 from render.lock.parse import ConflictedLock, DoubledLock, parse_lock
 from render.lock.stale_entries import stale_bounds, warn_of_stale_names
+from render.references import Source
 from render.requests import Root
 from render.resolve.model import Catalog, Wanted
 from render.resolve.warnings import notes
@@ -182,6 +183,7 @@ def _make_wanted(inputs: Inputs, context: Context, options: LockOptions) -> Want
         follow_families=settings.families == "follow",
         complete_partial=settings.partial_dependencies == "complete",
         allow_lower=options.allow_lower,
+        served=tuple(Source(prefix.partition("/")[0], "") for prefix, _ in settings.layouts if prefix),
         call=context.call,
     )
 

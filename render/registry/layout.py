@@ -12,6 +12,7 @@ from typing import IO
 
 from render.errors import InvalidInput, RenderError, UnusableContent
 from render.limits import LimitExceeded, Limits
+from render.nearest import nearest_sources, nearest_tags
 from render.references import Digest, Reference, Source, is_tag, parse_reference, parse_source
 from render.registry.oci import (
     OCI_INDEX,
@@ -80,20 +81,20 @@ class Layout:
         references = (reference for reference, _ in self.images())
         tags = sorted({r.tag for r in references if r is not None and r.source == source and r.tag})
         if not tags:
-            raise self._missing(str(source))
+            raise self._missing(source)
         return tuple(tags)
 
     def content(self, reference: Reference) -> Content:
         """Return the manifest or index of a reference; with tag and digest, the digest decides."""
         if reference.digest is not None:
             if not is_there(self._path(reference.digest)):
-                raise self._missing(str(reference))
+                raise self._missing(reference.source, reference)
             data = self._read_blob(reference.digest, "manifest_bytes")
             return Content(data, "", reference.digest)
         for named, descriptor in self.images():
             if named == reference:
                 return self.content_of(descriptor)
-        raise self._missing(str(reference))
+        raise self._missing(reference.source, reference)
 
     def content_of(self, descriptor: Descriptor) -> Content:
         """Return the manifest or index of an entry of this layout's index."""
@@ -220,13 +221,23 @@ class Layout:
     def _path(self, digest: Digest) -> Path:
         return self.folder / _BLOBS / digest.removeprefix("sha256:")
 
-    def _missing(self, what: str) -> NotFound:
-        return NotFound(
-            f"{self.folder} has no {what}",
-            why="it contains "
-            + (", ".join(sorted(str(r) for r, _ in self.images() if r)[:_SHOWN]) or "nothing"),
-            next="check the spelling, or add the package to the layout",
+    def _missing(self, source: Source, reference: Reference | None = None) -> NotFound:
+        """Return the error for a source or a reference that is not here, with what is here and was probably meant."""
+        references = [one for one, _ in self.images() if one]
+        sources = sorted({one.source for one in references})
+        near = nearest_sources(source, sources)
+        shown = sorted(str(one) for one in references if not near or one.source in near)
+        if reference and reference.tag and source in sources:
+            tags = nearest_tags(reference.tag, [r.tag for r in references if r.source == source and r.tag])
+            near, shown = [], [f"{source}:{tag}" for tag in tags]
+        error = NotFound(
+            f"{self.folder} has no {reference or source}",
+            why=f"it contains {', '.join(shown[:_SHOWN]) or 'nothing'}",
+            next=[f"did you mean {one}?" for one in near]
+            or "check the spelling, or add the package to the layout",
         )
+        error.known = sources
+        return error
 
 
 def _replaces(entry: Descriptor, old: Descriptor) -> bool:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +41,9 @@ class InvalidManifest(UnusableContent):
 
 class NotFound(RenderError):
     """A repository, tag or digest that its registry does not have."""
+
+    # The sources that are there, where they can be listed.
+    known: Sequence[Source] = ()
 
 
 class MissingBlob(NotFound):

@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from typing import IO
 
 from render.errors import RenderError
+from render.nearest import nearest_tags
 from render.references import Digest, Reference, Source, is_digest, is_tag
 from render.registry.cache import Cache
 from render.registry.oci import Content, Descriptor, digest_of
+from render.texts import first_names
 
+# How many tags an error names.
+_SHOWN = 6
 _MANIFEST, _TAGS, _TAG = "manifest", "tags", "tag"
 
 
@@ -87,8 +91,21 @@ class CachedImages:
         """Return the manifest or index that a reference names, or named when it was seen last."""
         found = self._find(reference)
         if found is None:
-            raise Offline(reference)
+            raise Offline(reference, self._why_not(reference))
         return found
+
+    def _why_not(self, reference: Reference) -> str:
+        """Return why a reference is not available, with the tags that are."""
+        try:
+            tags = nearest_tags(reference.tag or "", self.tags(reference.source))
+        except Offline:
+            tags = []
+        known = f", which has {first_names(tags, _SHOWN)}" if tags and not reference.digest else ""
+        return (
+            f"neither a layout nor the cache{known}, has it"
+            if known
+            else "neither a layout nor the cache has it"
+        )
 
     def blob(self, source: Source, descriptor: Descriptor) -> IO[bytes]:
         """Return a blob."""

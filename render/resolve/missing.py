@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from render.commands import LockCall
 from render.errors import RenderError
+from render.nearest import nearest_sources, nearest_tags, on_nearest_hosts
 from render.references import Digest, Source
 from render.resolve.model import COMMAND_LINE, Candidate
-from render.resolve.nearest import nearest_sources, nearest_tags, on_nearest_hosts
 from render.semantic import order_candidates
 from render.texts import first_names
 

@@ -139,5 +139,7 @@ class Wanted:
     judge_owners: bool = True
     # Whether a locked version may be replaced by a lower one although it still fits.
     allow_lower: bool = False
+    # Sources or prefixes that layouts stand in for: their hosts exist.
+    served: tuple[Source, ...] = ()
     # The command that advice repeats with other options.
     call: LockCall = field(default_factory=LockCall)

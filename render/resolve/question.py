@@ -227,7 +227,7 @@ class Question:
         # The same error may come again for another candidate.
         error.why = tuple(dict.fromkeys([*error.why, *askers.lines]))
         if not isinstance(error, UnusableContent | LimitExceeded):
-            near = hosted_nearly(source, self._known_sources(), askers)
+            near = hosted_nearly(source, {*self._known_sources(), *self._wanted.served}, askers)
             error.next = tuple(dict.fromkeys([*near, *error.next]))
         return error
 
@@ -280,7 +280,7 @@ class Question:
         try:
             listed = self._tags(source)
         except NotFound as error:
-            near = spelled_nearly(source, self._known_sources(), self._askers(source))
+            near = spelled_nearly(source, {*self._known_sources(), *error.known}, self._askers(source))
             return Universe((), problem=error.what, advice=tuple(near or error.next))
         return make_universe(listed, exact, self._carriers(source, listed, exact))
 

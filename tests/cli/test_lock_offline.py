@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from rig.builders.projects import locked
+from rig.commands.run import run_command
 from rig.commands.served import Served, serve
 from rig.registry.docker import RunningRegistry
 
@@ -78,3 +79,25 @@ def test_a_lock_that_needs_no_list_of_tags_says_nothing_of_it(served: Served) ->
     done = served.run("lock", "--check", "--offline")
 
     assert (done.code, done.stderr) == (0, "")
+
+
+def test_offline_a_version_that_the_cache_does_not_have_is_answered_with_those_that_it_has(
+    served: Served,
+) -> None:
+    served.ask("net:v1.9.0")
+
+    done = served.run("lock", "--offline")
+
+    assert done.code == 1
+    assert "which has v1.0.0" in done.stderr
+    assert "xplock.yaml: roots[0] asks for it" in done.stderr
+
+
+def test_a_version_that_a_registry_does_not_have_is_inspected_as_the_nearest_one(served: Served) -> None:
+    environ = {"XPLOCK_PLAIN_HTTP": served.host}
+
+    done = run_command("package", "inspect", f"{served.source('net')}:v1.9.0", environ=environ)
+
+    assert done.code == 1
+    assert "the nearest that it has: v1.0.0" in done.stderr
+    assert f"did you mean {served.source('net')}:v1.0.0?" in done.stderr

@@ -206,3 +206,14 @@ def test_many_can_add_at_once_and_none_is_lost(tmp_path: Path) -> None:
         thread.join()
 
     assert len(Layout(tmp_path, Limits()).tags(APP.source)) == 16
+
+
+def test_of_many_packages_the_nearest_are_named(tmp_path: Path) -> None:
+    others = [parse_reference(f"r.example/acme/a{i}:v1.0.0") for i in range(9)]
+    layout = filled(tmp_path, *others, parse_reference("r.example/acme/provider-store:v1.0.0"))
+
+    with pytest.raises(NotFound) as caught:
+        layout.tags(Source("r.example", "acme/provider-stor"))
+
+    assert caught.value.why == ("it contains r.example/acme/provider-store:v1.0.0",)
+    assert caught.value.next == ("did you mean r.example/acme/provider-store?",)

@@ -1,13 +1,16 @@
 """A version or package that does not exist is reported with who asks for it, and with what was probably meant."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rig.builders.catalogs import FakeCatalog, Packages, digest_of, locked, named, root, solve
+from rig.builders.projects import small_world
+from rig.commands.run import run_command
 
 from render.commands import LockCall
 from render.errors import RenderError, UnusableContent
-from render.references import Reference
+from render.references import Reference, Source
 from render.registry.oci import MissingBlob
 from render.requests import Request, Root
 from render.resolve.conflict import MissingPackage
@@ -86,6 +89,26 @@ def test_a_repository_that_does_not_exist_is_answered_with_the_one_that_is_spell
 
     assert isinstance(error, MissingPackage)
     assert error.next == (f"did you mean {named('base')}? ({PLACE})",)
+
+
+def test_a_repository_that_only_a_layout_knows_is_meant_as_well(tmp_path: Path) -> None:
+    world = small_world(tmp_path)
+    project = world.project("shop", "bsae:v1.0.0")
+
+    done = run_command("lock", str(project))
+
+    assert done.code == 1
+    assert f"did you mean {named('base')}? (xplock.yaml: roots[0])" in done.stderr
+
+
+def test_the_host_of_a_layout_is_known() -> None:
+    wanted = (Source("xpkg.example.org", ""),)
+
+    error = refused(
+        unreachable("xpkg.exmaple.org"), root("xpkg.exmaple.org/acme/base", place=PLACE), served=wanted
+    )
+
+    assert error.next == (f"did you mean {named('base')}? ({PLACE})", "try later")
 
 
 def test_a_locked_package_is_known_too() -> None:

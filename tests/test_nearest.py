@@ -3,8 +3,8 @@
 import pytest
 from rig.builders.catalogs import named
 
+from render.nearest import nearest_sources, nearest_tags, on_nearest_hosts
 from render.references import Source
-from render.resolve.nearest import nearest_sources, nearest_tags, on_nearest_hosts
 
 TAGS = ["v1.9.0", "v1.20.0", "v1.21.0", "v1.21.1", "v1.22.0-rc.1", "v2.0.0", "latest", "sha256-ab.sig"]
 
