@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from render.errors import InvalidInput, RenderError, in_one_line
 from render.inputs.folders import is_repository, list_kustomizations, read_inside
 from render.inputs.kustomization_keys import PATHS_BELOW, PLAIN_KEYS, find_unknown_keys
-from render.inputs.problems import placed
+from render.inputs.problems import find_conflict, placed
 from render.limits import LimitExceeded, Limits
 from render.system.boundary import Boundary, real_path
 from render.system.files import is_file, is_folder
@@ -29,6 +29,8 @@ _PLUGIN_FIELDS: KnownFields = {
     "kind": None,
     "metadata": dict.fromkeys(("name", "namespace", "labels", "annotations")),
 }
+# The files of these are content, and may hold anything.
+_CONTENT_LISTS = ("configMapGenerator", "secretGenerator")
 _PATH_NAMES = frozenset({"path", "paths", "file", "files", "env", "envs"})
 
 # kustomize reads keys in upper or lower case (RESOURCES is resources), and a later version may know more keys, so a key
@@ -111,6 +113,9 @@ def _check_folder(folder: Path, project: Path, area: _Area, limits: Limits, prob
 
 
 def _only_document(data: bytes, limits: Limits) -> Mapping[str, Any]:
+    conflict = find_conflict(data)
+    if conflict:
+        raise InvalidInput(conflict)
     documents = parse_documents(data, kustomization_rules(limits))
     if len(documents) != 1 or not isinstance(documents[0], dict):
         raise InvalidInput("expected one document, a mapping")
@@ -160,11 +165,25 @@ class _Check:
             self._problems.add(place, f"{entry!r} is not the relative path of a file or a folder")
         elif is_folder(path):
             self.bases.add(path)
+        else:
+            self._refuse_conflict(path, entry, place)
 
     def _file(self, entry: str, place: Place) -> None:
         if not self._refuse_unusable(entry, place):
             # Files of a generator may have names: name=path.
-            self._refuse_outside(self._folder / entry.rpartition("=")[2], entry, place)
+            path = self._folder / entry.rpartition("=")[2]
+            if not self._refuse_outside(path, entry, place) and place[0] not in _CONTENT_LISTS:
+                self._refuse_conflict(real_path(path), entry, place)
+
+    def _refuse_conflict(self, path: Path, entry: str, place: Place) -> None:
+        """Report a conflict marker in a file that kustomize reads as YAML."""
+        try:
+            conflict = find_conflict(read_inside(path, path.parent, self._limits)) if is_file(path) else ""
+        except RenderError:
+            # kustomize says what is wrong with it.
+            return
+        if conflict:
+            self._problems.add(place, f"{entry}: {conflict}")
 
     def _refuse_outside(self, path: Path, entry: str, place: Place) -> bool:
         if self._area.boundary.includes(path):

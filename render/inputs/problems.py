@@ -25,3 +25,14 @@ class InvalidInputs(InvalidInput):
 def placed(place: str, problems: Iterable[str]) -> list[str]:
     """Return problems with their place in front."""
     return [f"{place}: {problem}" for problem in problems]
+
+
+def find_conflict(data: bytes) -> str:
+    """Return what is to be said about the first conflict marker in a file, with its line; nothing without one."""
+    if b"\n>>>>>>> " not in data:
+        return ""
+    start = (b"\n" + data).find(b"\n<<<<<<< ")
+    if start < 0:
+        return ""
+    line = data.count(b"\n", 0, start) + 1
+    return f"line {line}: a conflict marker of Git; choose a side in this file, and remove the markers"

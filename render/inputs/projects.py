@@ -6,7 +6,7 @@ from pathlib import Path
 from render.errors import InvalidInput, RenderError, in_one_line
 from render.inputs.budget import Budget, FolderTooLarge
 from render.inputs.folders import list_kustomizations, list_yaml_files, read_inside
-from render.inputs.problems import InvalidInputs
+from render.inputs.problems import InvalidInputs, find_conflict
 from render.inputs.record import make_record
 from render.inputs.roots import Document, agree_on_rewrites, agree_on_roots, sort_documents
 from render.lean import Any, dataclass, replace
@@ -152,14 +152,6 @@ def _describes_package(value: Any) -> bool:
     return isinstance(api_version, str) and (is_meta(api_version) or is_project(api_version))
 
 
-def _find_conflict(data: bytes) -> int | None:
-    """Return the line of the first conflict marker."""
-    if b"\n>>>>>>> " not in data:
-        return None
-    start = (b"\n" + data).find(b"\n<<<<<<< ")
-    return None if start < 0 else data.count(b"\n", 0, start) + 1
-
-
 class _Reader:
     """Reads the files of one folder, within its budget; a problem with a file does not stop the others."""
 
@@ -178,12 +170,10 @@ class _Reader:
             self.problems.append(f"{name}: {in_one_line(error)}")
             return None
         self.budget.take_bytes(len(data))
-        line = _find_conflict(data)
-        if line is None:
+        conflict = find_conflict(data)
+        if not conflict:
             return data
-        self.problems.append(
-            f"{name}: line {line}: a conflict marker of Git; choose a side in this file, and remove the markers"
-        )
+        self.problems.append(f"{name}: {conflict}")
         return None
 
     def parse(self, data: bytes, name: str) -> list[Document]:

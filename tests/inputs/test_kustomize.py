@@ -599,3 +599,33 @@ def test_a_kustomization_may_have_anchors(tmp_path: Path) -> None:
     folder = write(tmp_path, "namePrefix: &a my-\nnameSuffix: *a\nresources: [store.yaml]", store=PROVIDER)
 
     assert check_kustomizations(folder, Limits()) == []
+
+
+CONFLICT = "a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> other\n"
+TOLD = "line 2: a conflict marker of Git; choose a side in this file, and remove the markers"
+
+
+@pytest.mark.parametrize(
+    ("name", "kustomization", "place"),
+    [
+        ("kustomization.yaml", "", "kustomization.yaml"),
+        ("cm.yaml", "resources: [cm.yaml]", "kustomization.yaml: resources[0]: cm.yaml"),
+        ("base/kustomization.yaml", "resources: [base]", "base/kustomization.yaml"),
+        ("p.yaml", "patches: [{path: p.yaml}]", "kustomization.yaml: patches[0].path: p.yaml"),
+    ],
+)
+def test_a_conflict_marker_has_its_place_in_every_file_of_a_kustomization(
+    tmp_path: Path, name: str, kustomization: str, place: str
+) -> None:
+    (tmp_path / "base").mkdir()
+    (tmp_path / "kustomization.yaml").write_text(f"{kustomization}\n")
+    (tmp_path / name).write_text(CONFLICT)
+
+    assert check_kustomizations(tmp_path, Limits()) == [f"{place}: {TOLD}"]
+
+
+def test_the_content_of_a_generator_may_look_like_a_conflict(tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text("configMapGenerator: [{name: a, files: [a.txt]}]\n")
+    (tmp_path / "a.txt").write_text(CONFLICT)
+
+    assert check_kustomizations(tmp_path, Limits()) == []
