@@ -61,11 +61,43 @@ offline_option = click.option(
 )
 
 
+class _Folder(click.Path):
+    """A folder; of one that does not exist, the error names the project folders that may be meant."""
+
+    name = "folder"
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, file_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
+        """Return the folder; raise if it is none."""
+        try:
+            return super().convert(value, param, context)
+        except click.BadParameter as error:
+            error.possibilities = _meant_folders(Path(value))  # type: ignore[attr-defined]  # read by main.py
+            raise
+
+
+def _meant_folders(path: Path) -> list[str]:
+    """Return the project folder of a file, or those that are spelled nearly like a path."""
+    # Imported late: only errors need it.
+    from difflib import get_close_matches
+
+    from render.commands import as_path, shell
+    from render.inputs.nearby import find_nearby_projects, is_project
+
+    if is_project(path.parent) and path.exists():
+        return [shell(as_path(path.parent))]
+    there = next((parent for parent in path.parents if is_folder(parent)), Path())
+    known = [str(one) for one in find_nearby_projects(there, None)]
+    return [shell(as_path(one)) for one in get_close_matches(str(path), known) or known]
+
+
 folders_argument = click.argument(
     "folders",
     nargs=-1,
     metavar="[DIR]...",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=_Folder(),
     callback=lambda _context, _option, folders: folders or (Path(),),
 )
 
@@ -73,7 +105,7 @@ folder_argument = click.argument(
     "folder",
     metavar="[DIR]",
     default=Path(),
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=_Folder(),
 )
 
 

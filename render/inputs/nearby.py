@@ -22,10 +22,25 @@ _RENDERED = rb"Written by xplock|name: xplock-|kustomize\.toolkit\.fluxcd\.io/pr
 
 
 def find_nearby_projects(folder: Path, boundary: Boundary | None) -> list[Path]:
-    """Return the first project folders below a folder, or else the next one above it in its repository."""
+    """Return the first project folders below a folder, else the next above it, else those beside it in its repository."""
     below = sorted(_below(folder))[:_SHOWN]
     above = (path for path in _above(folder) if boundary is None or boundary.includes(path))
-    return below or list(above)[:1]
+    return below or list(above)[:1] or sorted(_beside(folder, boundary))[:_SHOWN]
+
+
+def _beside(folder: Path, boundary: Boundary | None) -> Iterator[Path]:
+    here = real_path(folder)
+    parent = _shortest(folder / "..")
+    # Outside of a repository, anything may be beside a folder.
+    inside = not is_repository(here) and any(map(is_repository, here.parents))
+    if inside and (boundary is None or boundary.includes(parent)):
+        yield from _below(parent)
+
+
+def _shortest(path: Path) -> Path:
+    """Return a path without steps up, if it leads to the same folder: a link may be among them."""
+    plain = Path(os.path.normpath(path))
+    return plain if real_path(plain) == real_path(path) else path
 
 
 def find_requests_below(folder: Path, sources: Iterable[Source], limits: Limits) -> dict[Source, Path]:
@@ -49,7 +64,7 @@ def _request_pattern(source: Source) -> re.Pattern[bytes]:
 def _manifests_below(folder: Path) -> Iterator[Path]:
     waiting = [(path, 1) for path in _subfolders(folder)]
     for here, depth in waiting:
-        if _is_project(here):
+        if is_project(here):
             continue
         yield from sorted(path for path in _files(here) if path.suffix in _MANIFESTS)
         if depth < _DEPTH and len(waiting) < _MOST_FOLDERS:
@@ -75,7 +90,7 @@ def _read(path: Path, limits: Limits) -> bytes:
 def _below(folder: Path) -> Iterator[Path]:
     waiting = [(folder, 0)]
     for here, depth in waiting:
-        if depth and _is_project(here):
+        if depth and is_project(here):
             yield here
         elif depth < _DEPTH and len(waiting) < _MOST_FOLDERS:
             waiting += [(path, depth + 1) for path in _subfolders(here)]
@@ -85,8 +100,8 @@ def _above(folder: Path) -> Iterator[Path]:
     here, shown = real_path(folder), folder
     while here != here.parent and not is_repository(here):
         here, shown = here.parent, shown / ".."
-        if _is_project(here):
-            yield shown
+        if is_project(here):
+            yield _shortest(shown)
 
 
 def _subfolders(folder: Path) -> list[Path]:
@@ -98,5 +113,6 @@ def _subfolders(folder: Path) -> list[Path]:
     return sorted(folder / one.name for one in found)
 
 
-def _is_project(folder: Path) -> bool:
+def is_project(folder: Path) -> bool:
+    """Return whether a folder has a lock or settings."""
     return any(os.path.lexists(folder / name) for name in (LOCK_FILE, SETTINGS_FILE))

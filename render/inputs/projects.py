@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from render.commands import as_path, shell
 from render.errors import InvalidInput, RenderError, in_one_line
 from render.inputs.budget import Budget, FolderTooLarge
 from render.inputs.folders import list_kustomizations, list_yaml_files, read_inside
@@ -26,9 +27,9 @@ _EXAMPLE = (
     "apiVersion: pkg.crossplane.io/v1",
     "kind: Provider",
     "metadata:",
-    "  name: provider-nop",
+    "  name: crossplane-contrib-provider-nop",
     "spec:",
-    "  package: xpkg.example.org/acme/provider-nop:v0.4.0",
+    "  package: xpkg.crossplane.io/crossplane-contrib/provider-nop:v0.4.0",
 )
 
 
@@ -48,7 +49,7 @@ def _advise(folder: Path, boundary: Boundary | None) -> Sequence[str]:
     # Imported late: only errors need it.
     from render.inputs.nearby import find_nearby_projects
 
-    nearby = [str(path) for path in find_nearby_projects(folder, boundary)]
+    nearby = [shell(as_path(path)) for path in find_nearby_projects(folder, boundary)]
     if not nearby:
         return _EXAMPLE
     what = "the project folder:" if len(nearby) == 1 else "one of these project folders:"
