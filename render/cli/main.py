@@ -9,7 +9,7 @@ import click
 
 from render import __version__
 from render.cli.output import Output
-from render.errors import RenderError
+from render.errors import InvalidInput, RenderError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -130,7 +130,14 @@ def _invoke(arguments: Sequence[str], output: Output) -> int:
         # Imported late: only completion needs it.
         from click.shell_completion import shell_complete
 
-        return shell_complete(xplock, {}, "xplock", COMPLETE_VARIABLE, instruction)
+        try:
+            return shell_complete(xplock, {}, "xplock", COMPLETE_VARIABLE, instruction)
+        except KeyError as missing:
+            raise InvalidInput(
+                f"{COMPLETE_VARIABLE} is set, and {missing.args[0]} is not",
+                why="only the script of a shell sets them, to complete a command",
+                next=f"unset {COMPLETE_VARIABLE}",
+            ) from None
     with xplock.make_context("xplock", list(arguments), obj=output) as context:
         xplock.invoke(context)
     return 0

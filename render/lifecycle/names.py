@@ -65,6 +65,11 @@ def check_objects_keep_their_kind(plan: Plan) -> Iterator[RenderError]:
             )
 
 
+def name_place(root: Root) -> str:
+    """Return where a manifest names its object, which is not where it asks for the package."""
+    return root.place.replace("spec.package", "metadata.name")
+
+
 def check_objects_keep_their_name(plan: Plan) -> Iterator[RenderError]:
     """A source keeps its object name from the first lock on, and a derived name is one that Kubernetes accepts."""
     locked = locked_names(plan.before, plan.moved)
@@ -73,7 +78,7 @@ def check_objects_keep_their_name(plan: Plan) -> Iterator[RenderError]:
         if root and root.name and name != locked.get(source, name):
             yield NameChanged(
                 f"{source} is already installed as {locked[source]}",
-                why=f"{root.place} calls it {name}; a second object for one source stops every package in the cluster",
+                why=f"{name_place(root)} names it {name}; a second object for one source stops every package in the cluster",
                 next=f"name it {locked[source]}",
             )
         if not is_dns_label(name):

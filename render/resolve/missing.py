@@ -46,9 +46,12 @@ def missing_tag(
 ) -> MissingVersion:
     """Return the error for a tag that does not exist."""
     near = nearest_tags(tag, tags)
+    what = f"{source} has no version {tag}"
+    # A registry has said the same, and a layout names itself.
+    said = [] if error.what == what else [error.what]
     return MissingVersion(
-        f"{source} has no version {tag}",
-        why=[*askers.lines, error.what, _existing(near, "the nearest that it has: ")],
+        what,
+        why=[*askers.lines, *said, _existing(near, "the nearest that it has: ")],
         next=[*_meant(source, near[:1], askers, call)] or error.next,
     )
 

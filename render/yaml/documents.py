@@ -70,7 +70,7 @@ class InvalidDocument(UnusableContent):
     """YAML that is invalid, or not allowed by the rules."""
 
     def __init__(self, problem: str, line: int) -> None:
-        super().__init__(f"line {line}: {problem}", next="correct the YAML there")
+        super().__init__(f"line {line}: {problem}", next="correct it there")
         self.problem = problem
         self.line = line
 

@@ -113,3 +113,13 @@ def test_without_a_shell_the_error_lists_them_in_one_line(capsys: pytest.Capture
         "  why:  choose from: bash, zsh, fish",
         "  next: see xplock completion --help",
     ]
+
+
+def test_a_variable_of_completion_without_the_others_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_XPLOCK_COMPLETE", "zsh_complete")
+    monkeypatch.delenv("COMP_WORDS", raising=False)
+
+    assert run([]) == 2
+    assert "_XPLOCK_COMPLETE is set, and COMP_WORDS is not" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from rig.builders.lock_story import Story, move, wish
 from rig.builders.locks import package
 from rig.commands.suggestions import offered_moves
 
-from render.lifecycle.names import KindChanged, NameChanged, NameTaken, UnusableName
+from render.lifecycle.names import KindChanged, NameChanged, NameTaken, UnusableName, name_place
 from render.lifecycle.plan import make_plan
 from render.lifecycle.rules import check_plan
 from render.lifecycle.states import Context, StableResolution
@@ -18,6 +18,7 @@ from render.moves import Move, format_moves
 from render.names import object_name
 from render.packages import Kind
 from render.references import Source
+from render.requests import Request, Root
 from render.resolve.model import Resolution
 
 APP: Packages = {"app v1.0.0": {"base": "*"}, "base v1.0.0": {}}
@@ -65,7 +66,7 @@ def test_another_name_for_an_installed_package_is_refused() -> None:
 
     assert caught.value.exit_code == 4
     assert caught.value.what == f"{named('app')} is already installed as acme-app"
-    assert caught.value.why[0].startswith("app.yaml calls it mine")
+    assert caught.value.why[0].startswith("app.yaml names it mine")
     assert caught.value.next == ("name it acme-app",)
 
 
@@ -217,3 +218,9 @@ def test_a_source_that_became_another_kind_of_package_is_refused() -> None:
         story.lock("app v2.0.0")
 
     assert raised.value.what == f"{named('app')} v2.0.0 is a Configuration, and is installed as a Provider"
+
+
+def test_a_name_that_changed_is_shown_where_the_manifest_has_it() -> None:
+    root = Root(named("app"), Request(), "shop.yaml: spec.package", name="other")
+
+    assert name_place(root) == "shop.yaml: metadata.name"

@@ -101,7 +101,7 @@ def test_another_name_for_what_is_installed_is_refused() -> None:
 
     assert caught.value.exit_code == 4
     assert caught.value.what == f"{named('old')} is already installed as acme-old"
-    assert caught.value.why[0].startswith("old.yaml calls it my-old")
+    assert caught.value.why[0].startswith("old.yaml names it my-old")
     assert caught.value.next == ("name it acme-old",)
 
 

@@ -11,7 +11,7 @@ from rig.commands.run import run_command
 from render.commands import LockCall
 from render.errors import RenderError, UnusableContent
 from render.references import Reference, Source
-from render.registry.oci import MissingBlob
+from render.registry.oci import MissingBlob, NotFound
 from render.requests import Request, Root
 from render.resolve.conflict import MissingPackage
 from render.resolve.missing import LostBytes, MissingVersion
@@ -196,3 +196,13 @@ def test_a_version_that_is_there_and_cannot_be_used_is_not_misspelt(kind: type[R
 
         assert (error.what, error.next) == ("a layer is missing", ("push it again",))
         assert error.why == (f"{PLACE} asks for it",)
+
+
+def test_what_a_registry_says_is_not_said_twice() -> None:
+    def fail(what: str) -> None:
+        if "v1.50.0" in what:
+            raise NotFound(f"{named('base')} has no version v1.50.0")
+
+    error = refused(FakeCatalog(BASE, before=fail), root("base", tag="v1.50.0", place=PLACE))
+
+    assert error.what not in error.why
