@@ -621,3 +621,141 @@ def test_a_hostile_tree_cannot_write_outside_of_the_scratch_folder(tmp_path: Pat
 
     assert code != 0
     assert list(tmp_path.rglob("canary.yaml")) == []
+
+
+# Overlays: the lock does not depend on them, but without them nothing can be rendered
+
+
+PATCH = """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: more
+"""
+OVERLAYS = ("production", "overlays/production", "../overlays/production")
+
+
+@pytest.fixture
+def overlaid(world: World) -> Callable[[str], Path]:
+    """Make a repository in which `clusters/eu` has an overlay; it is locked, and only its overlay is not committed."""
+
+    def make(overlay: str) -> Path:
+        root = new_repository(world.folder / "fleet")
+        folder = world.project("fleet/clusters/eu", "app:v1.0.0", more=f"overlay: {overlay}\n")
+        save(root)
+        (folder / overlay).mkdir(parents=True)
+        (folder / overlay / "more.yaml").write_text(PATCH)
+        (folder / overlay / "kustomization.yaml").write_text("resources: [more.yaml]\n")
+        return folder
+
+    return make
+
+
+@pytest.mark.parametrize("options", [[], ["--with-inputs"], ["--branch", "update"]])
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_a_lock_of_a_folder_with_an_overlay_is_committed(
+    overlaid: Callable[[str], Path], overlay: str, options: list[str], tmp_path: Path
+) -> None:
+    folder = overlaid(overlay)
+    save(folder.parents[1])
+
+    code = run(["lock", "--commit", *options, str(folder)])
+
+    assert code == 0
+    commit = git(folder, "rev-parse", "update" if "update" in options else "HEAD")
+    assert paths_in(folder.parents[1], commit) == [f"clusters/eu/{LOCK_FILE}"]
+    assert renders(folder.parents[1], commit, "clusters/eu", tmp_path) == 0
+
+
+def test_an_overlay_that_is_reached_through_a_link_is_found(overlaid: Callable[[str], Path]) -> None:
+    folder = overlaid("../overlays/production")
+    (folder / "current").symlink_to("../overlays/production")
+    text = (folder / "xplock.yaml").read_text()
+    (folder / "xplock.yaml").write_text(text.replace("../overlays/production", "current"))
+    save(folder.parents[1])
+
+    assert run(["lock", "--commit", str(folder)]) == 0
+
+
+def test_a_kustomization_and_an_overlay_are_both_found(eu: Path) -> None:
+    root = eu.parents[1]
+    (root / "overlay").mkdir()
+    (root / "overlay/kustomization.yaml").write_text("namePrefix: ''\n")
+    with (eu / "xplock.yaml").open("a") as file:
+        file.write("overlay: ../../overlay\n")
+    asks(root / "base/crossplane", "v2.0.0")
+    save(root)
+
+    assert run(["lock", "--commit", str(eu)]) == 0
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.parametrize("missing", ["", "kustomization.yaml", "more.yaml"])
+def test_an_overlay_has_to_be_committed(
+    overlaid: Callable[[str], Path], overlay: str, missing: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = overlaid(overlay)
+    if missing:
+        git(folder, "add", overlay)
+        git(folder, "rm", "--quiet", "--cached", f"{overlay}/{missing}")
+        git(folder, "commit", "--quiet", "-m", "a part")
+    before = state(folder)
+
+    code = run(["lock", "--commit", str(folder)])
+
+    told = capsys.readouterr().err
+    place = overlay.removeprefix("../") if overlay.startswith("..") else f"eu/{overlay}"
+    assert (code, state(folder)) == (3, before)
+    assert f"clusters/{place}/{missing or 'more.yaml'} is not committed\n" in told
+    assert "tree/" not in told
+
+
+def test_an_overlay_outside_of_the_repository_is_no_part_of_any_clone(
+    overlaid: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = overlaid("../../../outside")
+
+    code = run(["lock", "--commit", str(folder)])
+
+    told = capsys.readouterr().err
+    assert code == 3
+    assert f"the files in {folder} have one problem; xplock.yaml: overlay: '../../../outside'" in told
+    assert "  next: a clone of the repository has to have all that the folder names" in told
+
+
+def test_with_inputs_an_overlay_in_the_folder_is_committed(
+    overlaid: Callable[[str], Path], tmp_path: Path
+) -> None:
+    folder = overlaid("production")
+
+    code = run(["lock", "--commit", "--with-inputs", str(folder)])
+
+    assert code == 0
+    files = ("crossplane.lock.yaml", "production/kustomization.yaml", "production/more.yaml")
+    assert paths_in(folder) == [f"clusters/eu/{name}" for name in files]
+    assert renders(folder.parents[1], "HEAD", "clusters/eu", tmp_path) == 0
+
+
+def test_a_commit_that_cannot_be_read_is_described_by_the_users_own_paths(
+    eu: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = eu.parent / "us"
+    folder.mkdir()
+    (folder / "xplock.yaml").write_text((eu / "xplock.yaml").read_text())
+    asks(folder, "v1.0.0")
+    save(eu.parents[1])
+    run(["-q", "lock", str(folder)])
+    for number in range(3):
+        (folder / f"{number}.yaml").write_text(PATCH.replace("more", f"more-{number}"))
+    save(eu.parents[1])
+    for number in range(3):
+        (folder / f"{number}.yaml").unlink()
+    (folder / LOCK_FILE).write_bytes((folder / LOCK_FILE).read_bytes() + b"# changed\n")
+    monkeypatch.setenv("XPLOCK_LIMIT_FILES", "3")
+
+    code = run(["commit", str(folder)])
+
+    told = capsys.readouterr().err
+    assert code != 0
+    assert f"{folder} has too many YAML files" in told
+    assert "tree" not in told

@@ -1,31 +1,26 @@
-"""Whether a commit has what its locks were made from.
-
-The folder is written out as a clone of that commit would have it, and read as Argo CD would read it.
-"""
+"""Whether a commit has what its locks were made from: the folder is read as Argo CD would read it there."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from render.app.commits.clones import as_in_clone
 from render.app.commits.projects import Project
 from render.errors import InvalidInput, in_one_line
 from render.folders.neighbours import gather_neighbours
 from render.folders.provided import compare_provided, find_unsuited
 from render.git.snapshots import Snapshot
 from render.git.work_tree import find_filtered, find_ignored, read_file_or_link
-from render.inputs.folders import KUSTOMIZATION_FILES
+from render.inputs.kustomization_checks import check_kustomizations
 from render.inputs.projects import read_inputs
-from render.inputs.read_files import list_named_paths, list_read_files
+from render.inputs.read_files import list_read_files
 from render.limits import Limits
 from render.lock.file import read_lock_bytes
 from render.lock.freshness import StaleLock, compare_inputs
 from render.lock.model import Lock
 from render.lock.parse import parse_lock
 from render.system.files import LOCK_FILE
-from render.system.scratch import hide_scratch_folders, scratch_folder, writing
-
-_FILES = "git's files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +58,20 @@ class Uncommitted:
 def find_uncommitted(project: Project, snapshot: Snapshot, environ: Mapping[str, str]) -> Uncommitted | None:
     """Return how the inputs of a lock differ in a commit; None if the lock answers what is there."""
     limits = snapshot.repository.limits
-    with scratch_folder(_FILES) as scratch:
-        folder = _write_inputs(project.prefix, snapshot, scratch / "tree", limits)
-        reasons = _compare(project.lock, folder, limits, environ)
+    with as_in_clone(project, snapshot) as clone:
+        reasons = _compare(project, clone.folder, limits, environ)
         if reasons:
-            there = list_read_files(folder, limits)
-            return Uncommitted(project, reasons, find_differences(project, snapshot, there))
+            there = list_read_files(clone.folder, limits)
+            shown = list(map(clone.as_here, reasons))
+            return Uncommitted(project, shown, find_differences(project, snapshot, there))
     return _find_uncommitted_used(project, snapshot, limits)
 
 
 def find_own_changes(project: Project, snapshot: Snapshot) -> dict[str, bytes | None]:
     """Return the inputs in a project's own folder that a commit lacks, as it would have to have them."""
     limits = snapshot.repository.limits
-    with scratch_folder(_FILES) as scratch:
-        folder = _write_inputs(project.prefix, snapshot, scratch / "tree", limits)
-        there = list_read_files(folder, limits)
+    with as_in_clone(project, snapshot) as clone:
+        there = list_read_files(clone.folder, limits)
     return {
         one.path: one.data
         for one in find_differences(project, snapshot, there)
@@ -124,47 +118,24 @@ def _differences(path: str, snapshot: Snapshot) -> Iterator[Difference]:
         yield Difference(path, data, there, special=special, submodule=snapshot.submodule_of(path))
 
 
-def _compare(lock: Lock, folder: Path, limits: Limits, environ: Mapping[str, str]) -> list[str]:
-    """Return how a lock differs from what a folder asks for."""
+def _compare(project: Project, folder: Path, limits: Limits, environ: Mapping[str, str]) -> list[str]:
+    """Return how a lock differs from what a folder asks for, and why the folder could not be rendered there."""
     try:
-        return compare_inputs(lock, read_inputs(folder, limits, environ).record)
+        inputs = read_inputs(folder, limits, environ)
     except InvalidInput as error:
-        return [hide_scratch_folders(in_one_line(error, advice=False))]
+        return [in_one_line(error, advice=False)]
+    reasons = compare_inputs(project.lock, inputs.record)
+    return [*reasons, *_find_missing_overlay(project, folder, inputs.settings.overlay, limits)]
 
 
-def _write_inputs(prefix: str, snapshot: Snapshot, root: Path, limits: Limits) -> Path:
-    """Write the files that a folder's inputs are read from, and return the folder."""
-    folder = root / prefix
-    with writing(_FILES):
-        folder.mkdir(parents=True)
-    direct = snapshot.list_folder(prefix, deep=False)
-    if not any(path[len(prefix) :] in KUSTOMIZATION_FILES for path in direct):
-        linked = any(map(snapshot.is_link, direct))
-        snapshot.write(snapshot.list_folder(prefix, deep=True) if linked else direct, root)
-        return folder
-    waiting, seen = [prefix], {prefix}
-    while waiting and len(seen) <= limits.kustomizations:
-        here = waiting.pop()
-        files = snapshot.list_folder(here, deep=True)
-        if not files or any(map(snapshot.is_link, files)):
-            # A path through a link can lead to any folder.
-            snapshot.write(snapshot.list_folder("", deep=True), root)
-            break
-        snapshot.write(files, root)
-        found = {_joined(here, name) for name in list_named_paths(root / here, limits)}
-        bases = {f"{path}/" for path in found if not path.startswith("..") and not _is_plain(path, snapshot)}
-        waiting += bases - seen
-        seen |= bases
-    return folder
-
-
-def _is_plain(path: str, snapshot: Snapshot) -> bool:
-    return snapshot.has(path) and not snapshot.is_link(path)
-
-
-def _joined(folder: str, name: str) -> str:
-    path = os.path.normpath(folder + name)
-    return "" if path == "." else path
+def _find_missing_overlay(project: Project, folder: Path, overlay: Path | None, limits: Limits) -> list[str]:
+    """Return the problems that an overlay has in a commit, and not in the work tree: files that are not committed."""
+    if overlay is None:
+        return []
+    here = project.folder / os.path.relpath(overlay, folder)
+    problems = check_kustomizations(overlay, limits, alone=True)
+    known = check_kustomizations(here, limits, alone=True) if problems else []
+    return [f"{here}: {problem}" for problem in problems if problem not in known]
 
 
 def _find_uncommitted_used(project: Project, snapshot: Snapshot, limits: Limits) -> Uncommitted | None:

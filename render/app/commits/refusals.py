@@ -13,6 +13,8 @@ from render.texts import first_lines
 
 _SHOWN = 20
 _MESSAGE = "change what is asked for"
+# All files are committed, so one must be named that no clone has.
+_OUTSIDE = "a clone of the repository has to have all that the folder names: move it into the repository"
 
 
 class InputsNotCommitted(Differs):
@@ -23,11 +25,12 @@ class InputsNotCommitted(Differs):
         what = "the lock" if len(found) == 1 else "the locks"
         lines = [str(file) for one in found for file in one.files]
         reasons = [reason for one in found for reason in one.reasons]
+        ways = [*_with_inputs(found, with_inputs=with_inputs), *_with_used(found), *_with_git(found)]
         super().__init__(
             f"{what} of {names} cannot be committed without what {'it was' if len(found) == 1 else 'they were'} "
             "made from",
             why=first_lines(list(dict.fromkeys(lines or reasons)), _SHOWN),
-            next=[*_with_inputs(found, with_inputs=with_inputs), *_with_used(found), *_with_git(found)],
+            next=ways or _OUTSIDE,
         )
 
 
