@@ -22,6 +22,12 @@ def xplock(*words: str | PurePath, folder: str | PurePath = ".", option: str = "
     return shell("xplock", *words, *where)
 
 
+def git(*words: str | PurePath, folder: str | PurePath = ".") -> str:
+    """Return a command of git for the repository of a folder."""
+    where = [] if str(folder) == "." else ["-C", folder]
+    return shell("git", *where, *words)
+
+
 def as_path(path: str | PurePath) -> str:
     """Return a path as a word of a command; one that starts with a dash would be read as an option."""
     text = str(path)

@@ -165,6 +165,84 @@ def test_the_printed_git_command_makes_the_next_run_work(
     assert run(["commit", str(root / "shop")]) == 0
 
 
+def new_file(folder: Path) -> list[str]:
+    asks(folder, "v2.0.0", "new one.yaml")
+    (folder / "app.yaml").unlink()
+    return ["app.yaml", "new one.yaml"]
+
+
+def changed_file(folder: Path) -> list[str]:
+    asks(folder, "v2.0.0")
+    return ["app.yaml"]
+
+
+def deleted_file(folder: Path) -> list[str]:
+    (folder / "tool.yaml").unlink()
+    return ["tool.yaml"]
+
+
+def staged_deletion(folder: Path) -> list[str]:
+    git(folder, "rm", "--quiet", "tool.yaml")
+    return ["tool.yaml"]
+
+
+def deletion_of_the_index_only(folder: Path) -> list[str]:
+    git(folder, "rm", "--quiet", "--cached", "app.yaml")
+    return changed_file(folder)
+
+
+def renamed_file(folder: Path) -> list[str]:
+    git(folder, "mv", "app.yaml", "better.yaml")
+    asks(folder, "v2.0.0", "better.yaml")
+    return ["app.yaml", "better.yaml"]
+
+
+def several_changes(folder: Path) -> list[str]:
+    return [*renamed_file(folder), *staged_deletion(folder)]
+
+
+def odd_name(folder: Path) -> list[str]:
+    git(folder, "mv", "app.yaml", "--", "-app.yaml")
+    (folder / "-app.yaml").rename(folder / ":(top)*.yaml")
+    asks(folder, "v2.0.0", ":(top)*.yaml")
+    return [":(top)*.yaml", "app.yaml"]
+
+
+EDITS: list[Callable[[Path], list[str]]] = [
+    *(new_file, changed_file, deleted_file, staged_deletion, deletion_of_the_index_only),
+    *(renamed_file, several_changes, odd_name),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [*(("my shop", edit) for edit in EDITS), ("-shop", several_changes), (".", several_changes)],
+)
+def test_the_printed_git_command_works_for_every_kind_of_change(
+    world: World,
+    edit: Callable[[Path], list[str]],
+    name: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    root = new_repository(world.folder / "fleet")
+    folder = world.project(f"fleet/{name}")
+    asks(folder, "v1.0.0")
+    (folder / "tool.yaml").write_text(APP.replace("app", "tool").replace("VERSION", "v1.0.0"))
+    monkeypatch.chdir(root)
+    run(["-q", "lock", "--", name])
+    save(root)
+    files = edit(folder)
+
+    refused = run(["lock", "--commit", "--", name])
+    [advice] = [line for line in capsys.readouterr().err.splitlines() if "git " in line]
+    subprocess.run(["sh", "-ec", advice.partition("lock: ")[2]], check=True, cwd=root)
+
+    below = "" if name == "." else f"{name}/"
+    assert (refused, paths_in(root)) == (3, sorted(f"{below}{file}" for file in files))
+    assert run(["lock", "--commit", "--", name]) == 0
+
+
 @pytest.mark.parametrize(
     "text", ["# a comment\n" + ASKS, ASKS.replace("\n", "\r\n"), ASKS + "waves: graph\n"]
 )

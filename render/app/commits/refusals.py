@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from render.app.commits.inputs import Difference, Uncommitted
 from render.app.commits.projects import Project
-from render.commands import as_path, shell, xplock
+from render.commands import as_path, git, xplock
 from render.errors import Differs
 from render.folders.members import plain_path
 from render.texts import first_lines
@@ -67,10 +66,18 @@ def _with_git(found: Sequence[Uncommitted]) -> list[str]:
 
 
 def _git_commands(project: Project, files: Sequence[Difference]) -> str:
-    git = ["git"] if project.folder == Path() else ["git", "-C", str(project.folder)]
-    paths = [as_path(os.path.relpath(file.path, project.prefix or ".")) for file in files]
-    force = ["-f"] if any(file.ignored for file in files) else []
-    return f"{shell(*git, 'add', *force, *paths)} && {shell(*git, 'commit', '-m', _MESSAGE, *paths)}"
+    """Return the commands that commit files; a deletion need not be added, and cannot be if it is staged already."""
+    folder, force = project.folder, ["-f"] if any(file.ignored for file in files) else []
+    added = [_as_pathspec(file, project) for file in files if file.data is not None]
+    add = [git("add", *force, *added, folder=folder)] if added else []
+    commit = git("commit", "-m", _MESSAGE, *(_as_pathspec(file, project) for file in files), folder=folder)
+    return " && ".join([*add, commit])
+
+
+def _as_pathspec(file: Difference, project: Project) -> str:
+    path = os.path.relpath(file.path, project.prefix or ".")
+    # Git reads a colon at the start as a pattern of its own.
+    return f"./{path}" if path.startswith(":") else as_path(path)
 
 
 def _is_own(file: Difference, project: Project) -> bool:
