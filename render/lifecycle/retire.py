@@ -74,7 +74,7 @@ def require_synced(retirements: Sequence[Retirement], *, synced: bool) -> None:
         ],
         next=[
             "commit the lock as it is, and let every cluster sync",
-            *retire_advice("then", named, [one.folder for one in retirements], synced=True),
+            *retire_advice("then", named, [one.folder.name for one in retirements], synced=True),
             "or show the live objects instead, with --live",
         ],
     )

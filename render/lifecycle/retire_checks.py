@@ -86,7 +86,11 @@ def check_named(named: Sequence[Named], blockers: Blockers, folders: Sequence[Lo
         return
     why, ways = sorted({one.why for one in refusals}), sorted({one.way_out for one in refusals} - {""})
     if any(not refusal.way_out for refusal in refusals):
-        ways += retire_advice("retire all of them", _together(named, blockers), folders)
+        together = _together(named, blockers)
+        # A package that has to go along may be in a folder that uses these, and was not given.
+        more = {place.folder for place in together} - {folder.name for folder in folders}
+        names = [*(folder.name for folder in folders), *sorted(more)]
+        ways += retire_advice("retire all of them", together.values(), names)
     raise StillNeeded(
         f"{list_packages(refusal.package for refusal in refusals)} cannot be retired yet",
         why=first_lines(why, _SHOWN),
@@ -112,10 +116,10 @@ def retire_command(packages: Iterable[LockedPackage], folders: Iterable[str], *,
 
 
 def retire_advice(
-    text: str, packages: Iterable[LockedPackage], folders: Iterable[LockedFolder], *, synced: bool = False
+    text: str, packages: Iterable[LockedPackage], folders: Iterable[str], *, synced: bool = False
 ) -> list[str]:
     """Return the same command as advice; a long one on several lines, as a shell accepts it."""
-    words = _words(packages, [folder.name for folder in folders], synced=synced)
+    words = _words(packages, folders, synced=synced)
     line = f"{text}: {' '.join(words)}"
     if len(line) <= _LONGEST_LINE:
         return [line]
@@ -262,7 +266,7 @@ def _way_out(blocker: Blocker) -> str:
     )
 
 
-def _together(named: Sequence[Named], blockers: Blockers) -> list[LockedPackage]:
+def _together(named: Sequence[Named], blockers: Blockers) -> dict[Place, LockedPackage]:
     """Return the named packages and all leaving ones that need them, directly or not."""
     found = {one.place: one.package for one in named}
     waiting = list(found)
@@ -271,7 +275,7 @@ def _together(named: Sequence[Named], blockers: Blockers) -> list[LockedPackage]
             if blocker.place not in found and blocker.package.state is not State.WANTED:
                 found[blocker.place] = blocker.package
                 waiting.append(blocker.place)
-    return list(found.values())
+    return found
 
 
 def _with_dependants(

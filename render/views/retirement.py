@@ -56,7 +56,7 @@ def retirement_hints(made: Sequence[Retirement]) -> list[str]:
             "Crossplane would install it again."
         )
     if free:
-        folders = [one.folder for one in made if one.free]
+        folders = [one.folder.name for one in made if one.free]
         hints += retire_advice(
             f"Nothing else needs {list_packages(free)}; to retire that as well", free, folders
         )

@@ -93,3 +93,27 @@ def test_a_folder_whose_lock_cannot_be_read_keeps_others_from_being_retired(worl
     (world.folder / "reef" / "crossplane.lock.yaml").write_text("no lock")
 
     run(world, "retire base -C platform").assert_refused(2, "reef/crossplane.lock.yaml")
+
+
+def test_what_leaves_both_folders_is_retired_by_the_commands_that_are_printed(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for package in ("net", "network", "tool", "other"):
+        world.publish(f"{package} v1.0.0", {"net": "*"} if package == "network" else {})
+    world.project("plat form", "net", "tool")
+    world.project("the app", "network", "other", more="uses: ['../plat form']\n")
+    assert run(world, "lock 'plat form' 'the app'").code == 0
+    world.project("the app", "other", more="uses: ['../plat form']\n")
+    world.project("plat form", "tool")
+    assert run(world, "lock 'plat form' 'the app'").code == 0
+
+    refused = run(world, "retire net -C 'plat form'")
+
+    refused.assert_refused(4, "xpkg.example.org/acme/network v1.0.0 in the app needs")
+    [command] = printed_commands(refused.stderr.splitlines())
+    assert command.endswith(" -C 'plat form' -C 'the app'")
+    for _ in range(3):
+        done = paste(command, world.folder)
+        assert done.code == 0
+        command = (printed_commands(done.stdout.splitlines()) or [""])[0]
+    assert command == ""
+    assert set(locked(world.folder / "plat form")) == {"tool"}

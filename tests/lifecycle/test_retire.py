@@ -625,6 +625,17 @@ def test_a_package_that_leaves_such_a_folder_has_to_go_along() -> None:
     )
 
 
+def test_the_folder_of_a_package_that_has_to_go_along_is_named_even_if_it_was_not_given() -> None:
+    platform, shop = shared(wanted=False)
+
+    with pytest.raises(StillNeeded) as caught:
+        retire_packages(["net"], [platform], [shop])
+
+    assert caught.value.next == (
+        f"retire all of them: xplock retire {named('app')} {named('net')} -C platform -C shop",
+    )
+
+
 def test_only_what_is_leaving_is_advised_to_go_along() -> None:
     platform, shop = Story(CATALOG), Story(CATALOG)
     platform.lock("second", "keep")
