@@ -84,6 +84,7 @@ def init(
         output.say(f"next: xplock lock {_quoted(folder)} && xplock render {_quoted(folder)}")
     if demo:
         return
+    _name_same(output, report)
     _name_examples(output, folder, report, given, argocd=argocd)
     for path, file in report.lacking.items():
         _advise(output, path, file)
@@ -117,6 +118,22 @@ def _scaffold(
     if argocd:
         return scaffold_install(folder, given, limits, force=force, dry_run=dry_run)
     return scaffold_project(folder, given, extras, limits, force=force, dry_run=dry_run)
+
+
+def _name_same(output: Output, report: ScaffoldReport) -> None:
+    """Warn of two Applications with one name: in one Argo CD, each would replace the other."""
+    if report.same_name is None:
+        return
+    name = report.choices.name
+    if report.renamed:
+        output.warn(
+            f"{report.same_name} has the name of this folder already, so the Application here is {name}; "
+            "to choose another name: --name NAME"
+        )
+    else:
+        output.warn(
+            f"{report.same_name} is called {name} as well, and one Argo CD has room for one of them; choose another --name"
+        )
 
 
 def _name_examples(

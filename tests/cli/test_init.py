@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rig.builders.packages import build
-from rig.deploy.kustomize import parsed, read_one
+from rig.deploy.kustomize import kubectl, parsed, read_one
 
 from render.app.package import build_into_layout
 from render.app.scaffold.choices import Choices
@@ -202,6 +202,64 @@ def test_a_second_folder_leaves_what_is_shared_and_tells_what_to_add(
     [both] = [json.loads(pasted)] if name.endswith(".json") else parsed(pasted.encode())
     places = re.findall(r"[ ']((?<=')clusters/\w+|(?<=xplock lock )clusters/\w+)'", str(both))
     assert places.count("clusters/one") == places.count("clusters/two") > 0
+
+
+FOLDERS = ["prod/app", "stage/app", "eu/stage/app", "app", "eu-stage/app"]
+
+
+@pytest.mark.parametrize("ci", ["github", "gitlab"])
+def test_folders_of_one_name_go_together_in_one_argo_cd(
+    repository: Path, ci: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told, jobs = [], []
+    for folder in FOLDERS:
+        assert run(["init", folder, "--cron-job", "--ci", ci]) == 0
+        told.append(capsys.readouterr().err)
+        jobs += re.findall(r"(?m)^ *(xplock-\w[\w-]*):$", told[-1])
+
+    lines = [f"  - {folder}/argocd\n" for folder in FOLDERS]
+    (repository / "kustomization.yaml").write_text(f"resources:\n{''.join(lines)}")
+    objects = parsed(kubectl("kustomize", repository))
+
+    names = [value["metadata"]["name"] for value in objects if value["kind"] == "Application"]
+    assert set(names) >= {"app", "stage-app", "eu-stage-app"}
+    assert len(set(names)) == 5
+    assert len({value["metadata"]["name"] for value in objects if value["kind"] == "CronJob"}) == 5
+    assert len(set(jobs)) == 4
+    assert "stage-app; to choose another name: --name NAME" in told[1]
+    assert "prod/app/argocd/application.yaml has the name of this folder already" in told[1]
+
+
+def test_a_name_that_another_application_has_is_used_with_a_warning(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["init", "prod/app", "--name", "shop"])
+    capsys.readouterr()
+
+    code = run(["init", "stage/app", "--name", "shop"])
+
+    told = capsys.readouterr().err
+    assert (code, read_one(repository / "stage/app/argocd/application.yaml")["metadata"]["name"]) == (
+        0,
+        "shop",
+    )
+    assert "prod/app/argocd/application.yaml is called shop as well" in told
+
+
+@pytest.mark.usefixtures("repository")
+def test_the_same_folder_keeps_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("prod/app", "stage/app"):
+        run(["init", folder])
+        capsys.readouterr()
+        run(["init", folder])
+
+        capsys.readouterr()
+        assert run(["init", folder, "-o", "json"]) == 0
+        written = json.loads(capsys.readouterr().out)
+        assert (written["written"], {one["why"] for one in written["left"]} - {"is shared with others"}) == (
+            [],
+            {"is the same", "the folder has manifests already"},
+        )
 
 
 @pytest.mark.usefixtures("repository")

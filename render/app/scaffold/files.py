@@ -33,6 +33,10 @@ class ScaffoldReport:
     choices: Choices = field(default_factory=Choices)
     # Whether git has a remote whose URL others can use.
     knows_repository: bool = False
+    # The Application in another folder that has the name of the folder, or the one that was given; whether another
+    # name was chosen for that.
+    same_name: Path | None = None
+    renamed: bool = False
 
 
 def write_scaffold(files: Mapping[Path, File], *, force: bool, dry_run: bool) -> ScaffoldReport:

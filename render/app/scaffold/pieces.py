@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from render.app.scaffold.choices import Choices
 from render.app.scaffold.files import File, check_way, writing
+from render.app.scaffold.names import APPLICATION, job_name
 from render.commands import as_path, shell
 from render.system.files import LOCK_FILE
 from render.views.templating import fill_template
@@ -17,8 +18,6 @@ CI_SERVERS = ("github", "gitlab")
 SAMPLE = "provider.yaml"
 
 _BRANCH = "main"
-# The longest name of a CronJob, the shortest limit of all jobs.
-_LONGEST_JOB = 52
 # The names of files that `xplock check` may read.
 _CHECKED = r"(\.ya?ml|\.json|\bKustomization)$"
 
@@ -64,7 +63,7 @@ def choose_pieces(extras: Extras | None = None, *, sample: bool) -> list[Piece]:
     wanted = extras or Extras()
     return [
         *([Piece("provider", SAMPLE)] if sample else []),
-        Piece("hydrator" if wanted.hydrate else "application", "argocd/application.yaml"),
+        Piece("hydrator" if wanted.hydrate else "application", APPLICATION),
         *([Piece("cronjob", "argocd/cronjob.yaml")] if wanted.cron_job else []),
         Piece("resources", "argocd/kustomization.yaml"),
         _HOOKS,
@@ -121,7 +120,7 @@ def _values(choices: Choices) -> Mapping[str, str]:
     here = "" if choices.path == "." else f"{choices.path}/"
     return {
         "application": choices.name,
-        "job": f"xplock-{choices.name}"[:_LONGEST_JOB].rstrip("-"),
+        "job": job_name(choices.name),
         "repository": choices.repository,
         # Kubernetes replaces $(NAME) in commands and variables.
         "clone": choices.repository.replace("$", "$$"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from render.app.scaffold.choices import check_choices
 from render.app.scaffold.files import ScaffoldReport, write_scaffold
+from render.app.scaffold.names import choose_name, find_others, find_same
 from render.app.scaffold.pieces import SAMPLE, Extras, choose_install, choose_pieces, place_files
 from render.app.scaffold.surroundings import choose, look_around
 from render.inputs.folders import list_yaml_files
@@ -24,6 +25,12 @@ def scaffold_project(
 ) -> ScaffoldReport:
     """Write the files of a project; values that are not given come from the repository, else from an example."""
     around = look_around(folder, limits)
+    others = find_others(around.top, folder, limits)
+    usual = choose(around, given)
+    same = find_same(usual.name, others)
+    renamed = same is not None and given.get("name") is None
+    if renamed:
+        around = around._replace(name=choose_name(usual.name, around.path, others))
     choices = choose(around, given)
     check_choices(choices)
     # A sample in a folder with manifests would be installed beside them.
@@ -32,7 +39,8 @@ def scaffold_project(
     files = place_files(pieces, choices, folder, around.top, cron_job=extras.cron_job)
     report = write_scaffold(files, force=force, dry_run=dry_run)
     left = report.left if sample else {folder / SAMPLE: "the folder has manifests already", **report.left}
-    return replace(report, left=left, choices=choices, knows_repository=around.url is not None)
+    report = replace(report, left=left, choices=choices, knows_repository=around.url is not None)
+    return replace(report, same_name=same, renamed=renamed)
 
 
 def scaffold_install(
