@@ -13,6 +13,7 @@ from render.app.scaffold.scaffold import scaffold_install, scaffold_project
 from render.cli.operator_options import operator_settings
 from render.cli.options import output_option
 from render.cli.output import Output
+from render.system.boundary import real_path
 from render.texts import visible
 
 # The options that say something about a kind of scaffold.
@@ -79,7 +80,7 @@ def init(
     if form == "json":
         output.result_json(_report_document(folder, report, dry_run=dry_run))
     elif output.verbosity >= 0:
-        output.result(_format_report(report, dry_run=dry_run))
+        output.result(_format_report(folder, report, dry_run=dry_run))
     if demo and not dry_run:
         output.say(f"next: xplock lock {_quoted(folder)} && xplock render {_quoted(folder)}")
     if demo:
@@ -170,8 +171,13 @@ def _advise(output: Output, path: Path, file: File) -> None:
         output.say(line)
 
 
-def _format_report(report: ScaffoldReport, *, dry_run: bool) -> str:
-    lines = [f"{'Would write' if dry_run else 'Wrote   '} {path}" for path in report.written]
+def _format_report(folder: Path, report: ScaffoldReport, *, dry_run: bool) -> str:
+    own = real_path(folder)
+    lines = [
+        f"{'Would write' if dry_run else 'Wrote   '} {path}"
+        f"{'' if real_path(path).is_relative_to(own) else ' (at the top of the repository)'}"
+        for path in report.written
+    ]
     lines += [f"Left     {path} ({why})" for path, why in report.left.items()]
     return "".join(f"{visible(line)}\n" for line in lines)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from rig.builders.packages import build
+from rig.commands.pasting import paste
 from rig.deploy.kustomize import kubectl, parsed, read_one
 
 from render.app.package import build_into_layout
@@ -107,7 +108,7 @@ def test_from_below_the_top_paths_are_told_as_they_are_from_there(
 
     told = capsys.readouterr().out
     assert "Wrote    provider.yaml\n" in told
-    assert "Wrote    ../../.github/workflows/xplock.yaml\n" in told
+    assert "Wrote    ../../.github/workflows/xplock.yaml (at the top of the repository)\n" in told
     assert (repository / ".github/workflows/xplock.yaml").is_file()
 
 
@@ -359,6 +360,46 @@ def test_the_install_for_an_argo_cd_is_apart_from_every_folder(
     assert output.err.splitlines() == [
         "name argocd/xplock and argocd/xplock/health below `components` in the kustomization of your Argo CD"
     ]
+
+
+OTHERS = {
+    "xplock.yaml": "roots: []\n",
+    "crossplane.lock.yaml": "",
+    "provider.yaml": "kind: Provider\n",
+    "provider.json": '{"apiVersion": "pkg.crossplane.io/v1", "kind": "Provider"}',
+    "kustomization.yaml": "resources: []\n",
+    "kustomization.yml": "resources: []\n",
+    "Kustomization": "resources: []\n",
+    "plugin.yaml": "theirs: {}\n",
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("options", [[], ["--force"], ["--dry-run"]])
+def test_a_folder_with_other_manifests_gets_no_install(
+    here: Path, name: str, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "mine").mkdir()
+    (here / "mine" / name).write_text(OTHERS[name])
+
+    code = run(["init", "--argocd", "mine", *options])
+
+    told = capsys.readouterr().err
+    assert (code, files_of(here)) == (2, [f"mine/{name}"])
+    assert f"error: mine gets no install for Argo CD\n  why:  it has {name}" in told
+    [command] = [line.partition("next: ")[2] for line in told.splitlines() if "next: " in line]
+    assert paste(command, here).code == 0
+    assert files_of(here) == sorted([f"mine/{name}", *(f"mine/argocd/{path}" for path in INSTALL)])
+
+
+def test_an_install_can_be_written_again_and_may_have_more_files(repository: Path) -> None:
+    run(["init", "--argocd", "argocd"])
+    (repository / "argocd/more.yaml").write_text("{}\n")
+
+    code = run(["init", "--argocd", "argocd", "--force", "--commit-to", "main"])
+
+    assert code == 0
+    assert (repository / "argocd/commit.yaml").exists()
 
 
 def test_an_install_without_a_repository_misses_no_url(

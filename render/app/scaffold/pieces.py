@@ -46,6 +46,8 @@ _INSTALL = (
     Piece("health", "health/kustomization.yaml"),
     Piece("argocd-cm", "health/argocd-cm.yaml"),
 )
+# Those by which an install is known, whatever else is in its folder.
+INSTALL_FILES = tuple(piece.path for piece in _INSTALL[:3])
 _JSON = (_RENOVATE.template,)
 
 

@@ -7,11 +7,31 @@ from pathlib import Path
 from render.app.scaffold.choices import check_choices
 from render.app.scaffold.files import ScaffoldReport, write_scaffold
 from render.app.scaffold.names import choose_name, find_others, find_same
-from render.app.scaffold.pieces import SAMPLE, Extras, choose_install, choose_pieces, place_files
+from render.app.scaffold.pieces import (
+    INSTALL_FILES,
+    SAMPLE,
+    Extras,
+    choose_install,
+    choose_pieces,
+    place_files,
+)
 from render.app.scaffold.surroundings import choose, look_around
-from render.inputs.folders import list_yaml_files
+from render.commands import xplock
+from render.errors import InvalidInput
+from render.inputs.folders import list_kustomizations, list_yaml_files
 from render.limits import Limits
-from render.system.files import is_folder
+from render.system.files import is_folder, is_there
+
+
+class NotForInstall(InvalidInput):
+    """A folder whose files would become a part of the install, or would stop being read, with its kustomization."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        super().__init__(
+            f"{folder} gets no install for Argo CD",
+            why=f"it has {name}, and the kustomization of an install belongs to a folder of its own",
+            next=xplock("init", "--argocd", folder=folder / "argocd"),
+        )
 
 
 def scaffold_project(
@@ -47,6 +67,7 @@ def scaffold_install(
     folder: Path, given: Mapping[str, str | None], limits: Limits, *, force: bool, dry_run: bool
 ) -> ScaffoldReport:
     """Write the install for one Argo CD, which all folders share."""
+    _refuse_other_files(folder, limits)
     around = look_around(folder, limits)
     # Neither the folder's name nor its path is in these files.
     choices = choose(around._replace(name=None, path="."), given)
@@ -54,3 +75,13 @@ def scaffold_install(
     files = place_files(choose_install(choices), choices, folder, folder)
     report = write_scaffold(files, force=force, dry_run=dry_run)
     return replace(report, choices=choices, knows_repository=around.url is not None)
+
+
+def _refuse_other_files(folder: Path, limits: Limits) -> None:
+    """Raise for a folder with other manifests; an earlier install can be written again, and may have more files."""
+    if not is_folder(folder) or all(is_there(folder / name) for name in INSTALL_FILES):
+        return
+    kustomizations = [path.name for path in list_kustomizations(folder)]
+    found = [*kustomizations, *list_yaml_files(folder, limits)]
+    if found:
+        raise NotForInstall(folder, found[0])
