@@ -21,10 +21,15 @@ class UnlockedRevision(Differs):
 
     def __init__(self, revision: str, folder: Path) -> None:
         super().__init__(
-            f"{revision} has no {LOCK_FILE} in {folder}",
+            self.say(revision, folder),
             why="nothing was locked there at that commit",
-            next="name a revision with a lock",
+            next="name a revision with a lock, or another folder: -C DIR",
         )
+
+    @staticmethod
+    def say(revision: str, folder: Path) -> str:
+        """Return the fact alone."""
+        return f"{revision} has no {LOCK_FILE} in {folder}"
 
 
 def read_live_lock(stream: BinaryIO, limits: Limits) -> LiveLock:
@@ -33,11 +38,17 @@ def read_live_lock(stream: BinaryIO, limits: Limits) -> LiveLock:
     return parse_live_lock(stream.read(limits.lock_bytes + 1), limits)
 
 
-def compare_locks(old: str, new: str, folder: Path, limits: Limits) -> LockDiff:
-    """Compare two locks by name: of a folder or a file, else that of `folder` at a Git revision."""
-    # If an earlier revision had no lock, everything is new since then.
-    before = _find_lock(old, folder, limits) or Lock()
-    return diff_locks(before, _require_lock(new, folder, limits))
+def compare_locks(old: str, new: str, folder: Path, limits: Limits) -> tuple[LockDiff, list[str]]:
+    """Compare two locks by name: of a folder or a file, else that of `folder` at a Git revision.
+
+    A revision without a lock has no packages, which is noted; but one of the two has to have a lock.
+    """
+    before, after = (_find_lock(name, folder, limits) for name in (old, new))
+    if before is None and after is None:
+        raise UnlockedRevision(new, folder)
+    notes = [f"{UnlockedRevision.say(old, folder)}, so everything is new"] if before is None else []
+    notes += [f"{UnlockedRevision.say(new, folder)}, so everything is removed"] if after is None else []
+    return diff_locks(before or Lock(), after or Lock()), notes
 
 
 def compare_with_cluster(
@@ -85,7 +96,11 @@ def _read_file(path: Path, limits: Limits) -> Lock:
 
 def _read_revision(revision: str, folder: Path, limits: Limits) -> Lock | None:
     # Imported late: GitPython takes long to import.
-    from render.git.revisions import read_at
+    from render.git.revisions import UnknownRevision, read_at
 
-    data = read_at(folder, revision, LOCK_FILE, limits=limits)
+    try:
+        data = read_at(folder, revision, LOCK_FILE, limits=limits)
+    except UnknownRevision as error:
+        error.why = (*error.why, "there is no file or folder of that name either")
+        raise
     return None if data is None else parse_lock(data, limits, place=f"{revision}:{LOCK_FILE}")

@@ -9,9 +9,10 @@ from render.app.diff import compare_locks, compare_with_cluster
 from render.cli.operator_options import operator_settings
 from render.cli.options import output_option
 from render.cli.output import Output
+from render.commands import as_path, xplock
 from render.errors import Differs, InvalidInput
 from render.lock.diff import LockDiff
-from render.system.files import LOCK_FILE, is_folder
+from render.system.files import LOCK_FILE, is_file, is_folder
 from render.versions import Version, parse_version
 from render.views.diff import diff_document, format_diff, format_markdown
 
@@ -58,16 +59,19 @@ def diff(
     """Show what changed from A to B.
 
     Each is a lock file, a folder with one, or a Git revision; A may be - for a cluster's Lock on stdin. Without B it
-    is the lock in the folder; without A the one of the last commit. A folder alone is compared with its last commit.
+    is the lock in the folder; without A the one of the last commit. A folder alone is compared with its last commit,
+    and a folder beside a revision with what that revision has of it.
     """
     if new == _STDIN:
         raise InvalidInput(
             "a cluster's Lock is what is compared with, and comes first",
             why="what a folder asks for is where the cluster is going",
-            next=f"write: xplock diff - {'' if old in (None, _STDIN) else old}".rstrip(),
+            next=f"write: {_stdin_first(old, chosen)}",
         )
     old, folder = _place_folder(old, new, chosen)
-    found = _compare(old, new or str(folder), folder, crossplane)
+    found, notes = _compare(old, new or str(folder), folder, crossplane)
+    for note in notes:
+        output.say(f"note: {note}")
     if form == "json":
         output.result_json(diff_document(found))
     else:
@@ -80,11 +84,25 @@ def _place_folder(old: str | None, new: str | None, chosen: Path | None) -> tupl
     """Return A and the folder that is meant; a folder alone is not A."""
     if old and not new and not chosen and is_folder(Path(old)):
         return _LAST_COMMIT, Path(old)
-    return old or _LAST_COMMIT, chosen or Path()
+    paths = [path for name in (old, new) if name and (path := _folder_of(Path(name)))] if new else []
+    # What stands beside a single folder is a revision, and the same folder is meant.
+    beside = paths[0] if len(paths) == 1 else Path()
+    return old or _LAST_COMMIT, chosen or beside
 
 
-def _compare(old: str, new: str, folder: Path, crossplane: Version | None) -> LockDiff:
+def _folder_of(path: Path) -> Path | None:
+    if is_folder(path):
+        return path
+    return path.parent if path.name == LOCK_FILE and is_file(path) else None
+
+
+def _stdin_first(other: str | None, chosen: Path | None) -> str:
+    words = [] if other in (None, _STDIN) else [as_path(other)]
+    return xplock("diff", _STDIN, *words, folder=chosen or ".", option="-C")
+
+
+def _compare(old: str, new: str, folder: Path, crossplane: Version | None) -> tuple[LockDiff, list[str]]:
     limits = operator_settings().limits
     if old == _STDIN:
-        return compare_with_cluster(sys.stdin.buffer, new, folder, crossplane, limits)
+        return compare_with_cluster(sys.stdin.buffer, new, folder, crossplane, limits), []
     return compare_locks(old, new, folder, limits)

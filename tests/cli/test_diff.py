@@ -170,14 +170,69 @@ def test_an_entry_of_the_cluster_that_may_be_there_is_explained(
     assert f"Removed {HOME}/app v1.0.0 (replaced by {HOME}/successor)" in capsys.readouterr().out
 
 
-def test_a_revision_without_a_lock_has_nothing_in_it(
+def test_a_revision_without_a_lock_has_nothing_in_it_on_either_side(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     commit_without_lock(project)
 
-    run(["diff", "HEAD"])
+    before = run(["diff", "HEAD"])
+    new = capsys.readouterr()
+    after = run(["diff", "HEAD~1", "HEAD"])
+    removed = capsys.readouterr()
 
-    assert f"Added {HOME}/app v1.0.0" in capsys.readouterr().out
+    assert (before, after) == (0, 0)
+    assert f"Added {HOME}/app v1.0.0" in new.out
+    assert f"HEAD has no {LOCK_FILE} in ., so everything is new" in new.err
+    assert f"Removed {HOME}/app v1.0.0" in removed.out
+    assert f"HEAD has no {LOCK_FILE} in ., so everything is removed" in removed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["HEAD", "my shop"], "Added"),
+        (["HEAD", "./my shop/crossplane.lock.yaml"], "Added"),
+        (["HEAD", "."], "Added"),
+        (["my shop", "HEAD"], "Removed"),
+    ],
+)
+def test_a_revision_beside_a_folder_is_that_folder_at_the_revision(
+    world: World,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    word: str,
+) -> None:
+    change(world)
+    renamed = project.rename(project.with_name("my shop"))
+    monkeypatch.chdir(renamed if "." in arguments else renamed.parent)
+
+    code = run(["diff", *arguments])
+
+    said = capsys.readouterr()
+    assert (code, said.err) == (0, "")
+    lines = [line for line in said.out.splitlines() if line.startswith(("Added", "Removed"))]
+    assert [line.partition(" (")[0] for line in lines] == [f"{word} {HOME}/tool v1.0.0"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (["clusters/prod one", "-"], "xplock diff - 'clusters/prod one'"),
+        (["HEAD", "-", "-C", "my shop"], "xplock diff - HEAD -C 'my shop'"),
+        (["-", "-", "-C", "my shop"], "xplock diff - -C 'my shop'"),
+    ],
+)
+def test_the_command_with_the_cluster_first_can_be_pasted(
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], command: str
+) -> None:
+    (project / "my shop").mkdir()
+
+    code = run(["diff", *arguments])
+
+    assert code == 2
+    assert f"  next: write: {command}\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [[], ["."], ["HEAD"], ["-C", "."], ["HEAD", "."], ["-"], [".", "HEAD"]])
@@ -194,10 +249,10 @@ def test_a_folder_without_a_lock_is_no_folder_without_differences(
     assert f". has no {LOCK_FILE}" in said.err
 
 
-def test_a_revision_to_compare_with_needs_a_lock(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_two_revisions_one_needs_a_lock(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     commit_without_lock(project)
 
-    code = run(["diff", "HEAD~1", "HEAD"])
+    code = run(["diff", "HEAD", "HEAD"])
 
     said = capsys.readouterr()
     assert (code, said.out) == (3, "")
@@ -239,6 +294,8 @@ def test_a_folder_is_compared_with_the_folder_of_the_option(
     ("arguments", "said"),
     [
         (["nosuch"], "nosuch is not a revision"),
+        (["nosuch.yaml"], "there is no file or folder of that name either"),
+        (["HEAD", "no such.yaml"], "there is no file or folder of that name either"),
         (["--", "--output=x"], "is not a revision"),
         (["-", "-"], "comes first"),
     ],
