@@ -36,6 +36,8 @@ class Change:
     made_from: InputFiles = InputFiles()
     # Those inputs that are committed as well; None removes one.
     inputs: Mapping[str, bytes | None] = field(default_factory=dict)
+    # What to do where the branch has moved and its inputs differ.
+    again: str = "bring this clone up to date, then lock again"
 
     @property
     def paths(self) -> list[str]:

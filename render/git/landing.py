@@ -6,7 +6,7 @@ The push comes before the local branch is moved, so a failed push changes nothin
 
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -77,10 +77,10 @@ _SHOWN_PATHS = 5
 class BranchDiffers(Differs):
     """A branch on which a lock or one of its inputs differs from here."""
 
-    def __init__(self, branch: str, paths: list[str], *, next: str) -> None:
+    def __init__(self, where: str, paths: Sequence[str], *, next: str | Sequence[str]) -> None:
         lines = [f"{path} differs there" for path in paths]
         super().__init__(
-            f"branch {branch} has other inputs than the lock was made from",
+            f"{where} has other inputs than the lock was made from",
             why=first_lines(lines, _SHOWN_PATHS),
             next=next,
         )
@@ -198,13 +198,9 @@ def push_change(
     raise LostRace(remote.branch, limit, repository.limits)
 
 
-def refuse_other_inputs(
-    repository: Repository, change: Change, branch: str, here: str | None, there: str
-) -> None:
-    """Raise if the inputs of the files differ between the current commit and the branch."""
-    other = sorted(path for path in changed_paths(repository, here, there) if change.depends_on(path))
-    if other:
-        raise BranchDiffers(branch, other, next="bring that branch up to date, or name a new one")
+def find_other_inputs(repository: Repository, change: Change, here: str | None, there: str) -> list[str]:
+    """Return the inputs of the files that differ between the current commit and another one."""
+    return sorted(path for path in changed_paths(repository, here, there) if change.depends_on(path))
 
 
 def _refuse_changed_branch(
@@ -226,8 +222,7 @@ def _refuse_changed_branch(
     changed = changed_paths(repository, base, tip)
     paths = sorted(path for path in changed if path in other or change.depends_on(path))
     if paths:
-        advice = "bring this clone up to date (git pull), then run `xplock lock` again"
-        raise BranchDiffers(branch, paths, next=advice)
+        raise BranchDiffers(f"branch {branch}", paths, next=change.again)
 
 
 def _write_blobs(repository: Repository, change: Change) -> dict[str, str | None]:

@@ -4,12 +4,14 @@ Of both sides are kept: every package with its pin and its object name, those th
 versions, moves, stale entries, and what other folders provide. What cannot be true of both at once is an error.
 """
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TypeAlias
 
+from render.commands import git, xplock
 from render.errors import Unsatisfiable
 from render.limits import Limits
 from render.lock.documents import DetailsEntry, E, LockDocuments, LockEntry
@@ -165,10 +167,15 @@ class ContradictingLocks(Unsatisfiable):
     """Two sides of a merge that cannot both be kept."""
 
     def __init__(self, place: str, why: list[str]) -> None:
+        folder, name = os.path.split(place)
+        folder = folder or "."
         super().__init__(
             f"the two sides of {place} contradict each other",
             why=why,
-            next="take one side's lock whole (git checkout --ours or --theirs), then run `xplock lock`",
+            next=[
+                f"take one side's lock whole: {git('checkout', '--ours', name, folder=folder)} (or --theirs)",
+                f"then lock again: {xplock('lock', folder=folder)}",
+            ],
         )
 
 

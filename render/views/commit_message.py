@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from render import __version__
+from render.commands import xplock
 from render.git.trailers import Trailers, digest_inputs, format_trailers
 from render.lock.changes import find_changes
 from render.lock.diff import diff_locks
@@ -80,7 +81,8 @@ def _tables(changes: Sequence[LockChange]) -> Iterator[Mapping[str, str]]:
         table = _table(change)
         if len(table) > room:
             counts = ", ".join(_count([change]))
-            table = f"{counts}: the table is too long for a pull request; `xplock diff -o markdown` shows it."
+            command = xplock("diff", "-o", "markdown", folder=change.folder, option="-C")
+            table = f"{counts}: the table is too long for a pull request; {code(command)} shows it."
         room -= len(table)
         yield {"name": code(change.folder), "table": table}
 

@@ -330,8 +330,30 @@ def test_a_branch_that_starts_elsewhere_is_compared_with_where_it_starts(
     refused = run(["commit", "--branch", "old", "--from", "HEAD~1", str(root / "shop")])
     accepted = run(["commit", "--branch", "new", str(root / "shop")])
 
+    told = capsys.readouterr().err
     assert (refused, accepted) == (3, 0)
-    assert "shop/xplock.yaml differs there" in capsys.readouterr().err
+    assert "error: HEAD~1, where branch old starts, has other inputs than the lock was made from" in told
+    assert "shop/xplock.yaml differs there" in told
+    assert "add: --with-inputs\n" in told
+    assert run(["commit", "--branch", "old", "--from", "HEAD~1", "--with-inputs", str(root / "shop")]) == 0
+
+
+def test_a_branch_of_others_is_what_has_other_inputs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = shop(tmp_path)
+    git(root, "checkout", "--quiet", "-b", "theirs")
+    (root / "shop/xplock.yaml").write_text(MORE)
+    save(root, "their change")
+    git(root, "checkout", "--quiet", "main")
+    (root / SHOP).write_bytes(TWO)
+
+    code = run(["commit", "--branch", "theirs", str(root / "shop")])
+
+    told = capsys.readouterr().err
+    assert code == 3
+    assert "error: branch theirs has other inputs than the lock was made from" in told
+    assert "bring that branch up to date, or name a new one" in told
 
 
 def test_nothing_is_pushed_of_a_lock_that_was_committed_without_its_inputs(tmp_path: Path) -> None:

@@ -216,12 +216,14 @@ def test_a_package_that_one_branch_switched_off_and_the_other_upgraded_is_decide
 
     refused = run(["lock", str(project)])
     told = capsys.readouterr().err
-    git(project, "checkout", "--ours", LOCK_FILE)
+    [checkout] = [line for line in told.splitlines() if "--ours" in line]
+    command = checkout.partition("whole: ")[2].partition(" (or")[0]
+    subprocess.run(["sh", "-ec", command], check=True)
     accepted = run(["lock", str(project)])
 
     assert (refused, accepted) == (4, 0)
     assert f"{HOME}/old is active, and also deactivated and replaced by {HOME}/fresh" in told
-    assert "git checkout --ours or --theirs" in told
+    assert f"then lock again: xplock lock {project}\n" in told
     lock = read_lock(project, Limits())
     assert lock
     assert [key.name for key in lock.deactivated] == ["old"]

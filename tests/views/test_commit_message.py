@@ -180,12 +180,15 @@ def test_a_pull_request_has_a_table_for_every_folder() -> None:
 
 
 def test_a_pull_request_that_would_be_too_long_says_what_it_leaves_out() -> None:
-    changes = [change(EMPTY, many(600, "v1.0.0"), "large"), change(EMPTY, many(2, "v1.0.0"), "small")]
+    changes = [change(EMPTY, many(600, "v1.0.0"), "my shop"), change(EMPTY, many(2, "v1.0.0"), "small")]
 
     request = format_pull_request(changes, "title")
 
     assert len(request) < 65_536
-    assert "600 added: the table is too long for a pull request" in request
+    assert (
+        "600 added: the table is too long for a pull request; `xplock diff -o markdown -C 'my shop'`"
+        in request
+    )
     assert "| added | `xpkg.example.org/acme/p1` |" in request
 
 

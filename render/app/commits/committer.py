@@ -9,13 +9,14 @@ from render.app.commits.checkouts import Checkout, open_checkouts
 from render.app.commits.inputs import find_own_changes, find_uncommitted, require_answer
 from render.app.commits.options import CommitOptions
 from render.app.commits.projects import Project, make_project
-from render.app.commits.refusals import InputsNotCommitted
+from render.app.commits.refusals import WITH_INPUTS, InputsNotCommitted
 from render.app.commits.updates import UpdateBranch
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Reporter
+from render.commands import as_path, git, xplock
 from render.errors import RenderError
 from render.git.changes import Change, CommitTarget, InputFiles
-from render.git.landing import BranchMoved, LostRace, land, refuse_other_inputs
+from render.git.landing import BranchDiffers, BranchMoved, LostRace, find_other_inputs, land
 from render.git.names import Author, parse_author
 from render.git.objects import read_committer
 from render.git.revisions import find_commit
@@ -107,7 +108,9 @@ class Committer:
         change = self._make_change(checkout, changed or projects, inputs, made.message)
         here = find_commit(checkout.repository, "HEAD")
         if target.start not in (None, here):
-            refuse_other_inputs(checkout.repository, change, checkout.branch, here, target.start)
+            other = find_other_inputs(checkout.repository, change, here, target.start)
+            if other:
+                raise self._other_inputs(target, projects, other)
         committed = snapshot.with_changes({**inputs, **{one.path: one.data for one in projects}})
         self._require_inputs(projects, committed)
         if update is not None and target.again:
@@ -182,7 +185,27 @@ class Committer:
                 everything=any(project.reads_everything(checkout.repository) for project in projects),
             ),
             inputs=inputs,
+            again=_again(projects),
         )
+
+    def _other_inputs(
+        self, target: CommitTarget, projects: Sequence[Project], paths: Sequence[str]
+    ) -> BranchDiffers:
+        """Return the error of a commit whose parent has other inputs; a branch that starts again has those of its base."""
+        own = any(path.startswith(project.prefix) for path in paths for project in projects)
+        ways = [WITH_INPUTS] if own and not self._options.with_inputs else []
+        if target.again:
+            base = self._options.start or "HEAD"
+            ways.append("or lock what is there, or name another start with --from")
+            return BranchDiffers(f"{base}, where branch {target.branch} starts,", paths, next=ways)
+        ways.append("bring that branch up to date, or name a new one")
+        return BranchDiffers(f"branch {target.branch}", paths, next=ways)
+
+
+def _again(projects: Sequence[Project]) -> str:
+    folders = [project.folder for project in projects]
+    names = [] if folders == [Path()] else map(as_path, folders)
+    return f"bring this clone up to date, then lock again: {git('pull', folder=folders[0])} && {xplock('lock', *names)}"
 
 
 def _changes(project: Project, snapshot: Snapshot, inputs: Mapping[str, bytes | None]) -> bool:

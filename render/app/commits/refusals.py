@@ -10,6 +10,7 @@ from render.errors import Differs
 from render.folders.members import plain_path
 from render.texts import first_lines
 
+WITH_INPUTS = "to commit the files of the folder in the same commit, add: --with-inputs"
 _SHOWN = 20
 _MESSAGE = "change what is asked for"
 # All files are committed, so one must be named that no clone has.
@@ -37,7 +38,7 @@ def _with_inputs(found: Sequence[Uncommitted], *, with_inputs: bool) -> list[str
     own = [one for one in found if any(_is_own(file, one.project) for file in one.files)]
     if with_inputs or not own:
         return []
-    return ["to commit the files of the folder in the same commit, add: --with-inputs"]
+    return [WITH_INPUTS]
 
 
 def _with_used(found: Sequence[Uncommitted]) -> list[str]:
