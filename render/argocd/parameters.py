@@ -7,6 +7,7 @@ from render.errors import InvalidInput
 from render.inputs.projects import Inputs
 from render.lean import Any, dataclass, replace
 from render.settings import Settings, Waves
+from render.system.boundary import real_path
 from render.system.files import is_folder
 
 # Argo CD puts the plugin's parameters into one variable, and each entry of `env` into one with a prefix.
@@ -114,7 +115,20 @@ def _find_problem(name: str, text: str, inputs: Inputs) -> str:
     # First, so that the error for a path outside is the same whether it exists or not.
     if inputs.boundary and not inputs.boundary.includes(folder):
         return f"{text!r} is outside of the repository"
-    return "" if is_folder(folder) else f"{text!r} is not a folder, relative to the project"
+    if not is_folder(folder):
+        return f"{text!r} is not a folder, relative to the project"
+    return _find_misplaced(text, inputs.folder)
+
+
+def _find_misplaced(text: str, project: Path) -> str:
+    """Return why a folder can be no overlay; found later, the error would not name the parameter."""
+    # Imported late: few Applications name an overlay.
+    from render.inputs.kustomization_checks import repository_of
+
+    overlay = real_path(project / text)
+    if overlay == real_path(project):
+        return f"{text!r} is the project folder itself"
+    return "" if repository_of(project).includes(overlay) else f"{text!r} is outside of the repository"
 
 
 def announce(settings: Settings, folder: Path, environ: Mapping[str, str]) -> str:

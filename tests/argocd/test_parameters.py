@@ -162,6 +162,26 @@ def test_a_wrong_variable_of_the_operator_is_not_told_as_a_parameter(tmp_path: P
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (".", "'.' is the project folder itself"),
+        ("../project", "'../project' is the project folder itself"),
+        ("../..", "'../..' is outside of the repository"),
+    ],
+)
+def test_a_folder_that_can_be_no_overlay_is_an_error_of_the_variable(
+    tmp_path: Path, text: str, why: str
+) -> None:
+    (tmp_path / "repository/.git").mkdir(parents=True)
+    (tmp_path / "repository/project").mkdir()
+
+    with pytest.raises(InvalidVariables) as caught:
+        apply_parameters(inputs(tmp_path / "repository/project"), read_parameters({"XPLOCK_OVERLAY": text}))
+
+    assert caught.value.why == (f"XPLOCK_OVERLAY: {why}",)
+
+
 def test_a_wrong_parameter_is_told_before_a_wrong_variable(tmp_path: Path) -> None:
     environ = {"XPLOCK_OVERLAY": "nowhere"} | given({"name": "waves", "string": "deep"})
 
