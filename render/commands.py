@@ -55,6 +55,10 @@ class LockCall:
         kept = tuple([option for option in self.options if option != "-U"])
         return replace(self, upgrades=(), options=kept).again()
 
+    def of(self, *folders: str) -> "LockCall":
+        """Return the same call for other folders, each once."""
+        return replace(self, folders=tuple(dict.fromkeys(folders)))
+
     def upgrading(self, source: str, version: str = "") -> str:
         """Return the command that gives a package this version, or its newest one, instead of any other."""
         return self.with_upgrade(source, version).again()

@@ -6,12 +6,14 @@ from pathlib import Path
 
 from render.app.reporter import Reporter
 from render.app.resolver import Outcome, ReadFolder, Resolver
-from render.commands import LockCall
+from render.commands import LockCall, xplock
 from render.errors import Differs, RenderError, Unsatisfiable
 from render.folders.members import Member, find_used, in_order, read_members
 from render.folders.neighbours import Neighbours, read_neighbours
+from render.folders.provided import find_unsuited
 from render.folders.sharing import refuse_shared
 from render.folders.users import find_users, needed_packages
+from render.inputs.projects import read_settings
 from render.limits import Limits
 from render.lock.file import read_lock, write_lock
 from render.lock.model import Lock, State
@@ -152,6 +154,7 @@ class _Run:
             found = [self._found[path] for path in self._folders if path in self._found]
             raise CheckFailed(failures, found, folders) if check else SeveralFailed(failures, folders)
         refuse_shared({path: outcome.after for path, outcome in self._found.items()}, self._members)
+        self._warn_users()
         return [replace(self._found[path], needed=self._needed(path)) for path in self._folders]
 
     def _needed(self, path: Path) -> dict[Source, list[str]]:
@@ -166,6 +169,24 @@ class _Run:
             if lock is not None:
                 locks[here.folder if here else user] = lock
         return needed_packages(outcome.folder, locks)
+
+    def _warn_users(self) -> None:
+        """Name the folders in reach whose locks no longer hold beside a new lock; only a changed version matters."""
+        limits = self._resolver.limits
+        changed = {path for path, outcome in self._found.items() if _changes_versions(outcome)}
+        users = {
+            real_path(user): user for path in changed for user in find_users(self._folders[path], limits)
+        }
+        members = {
+            path: replace(one, lock=self._found[path].after)
+            for path, one in self._members.items()
+            if path in self._found
+        }
+        for path, user in users.items():
+            if path not in self._folders:
+                for line in _unsuited(user, limits, dict(members)):
+                    advice = f"run: {xplock('lock', folder=user)}"
+                    self._reporter.warn(f"the lock of {user} no longer holds: {line}; {advice}")
 
     def _uses(self, path: Path) -> Sequence[tuple[str, Path]]:
         return self._read[path].inputs.settings.uses if path in self._read else ()
@@ -184,6 +205,22 @@ class _Run:
         if len(self._folders) > 1:
             self._reporter.say(f"in {self._folders[path]}:")
             self._reporter.error(error)
+
+
+def _changes_versions(outcome: Outcome) -> bool:
+    after = outcome.after.packages
+    return any(s not in after or after[s].version != p.version for s, p in outcome.before.packages.items())
+
+
+def _unsuited(user: Path, limits: Limits, members: dict[Path, Member]) -> list[str]:
+    """Return what the lock of a using folder no longer accepts."""
+    try:
+        lock = read_lock(user, limits)
+        around = read_neighbours(user, read_settings(user, limits).uses, limits, members)
+    except RenderError:
+        # Such a folder has its own error when it is locked.
+        return []
+    return find_unsuited(lock, around) if lock else []
 
 
 def _read_user(folder: Path, limits: Limits) -> Lock | None:

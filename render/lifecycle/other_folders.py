@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from render.errors import RenderError, Unsatisfiable
 from render.folders.neighbours import Neighbours
-from render.lifecycle.retire_checks import retire_command
+from render.lifecycle.retire_checks import retire_losing
 from render.lifecycle.states import Event, Plan
 from render.lock.freshness import unmet_dependencies
 from render.lock.graph import LockGraph, Target
@@ -64,7 +64,7 @@ def check_provided_packages_stay(plan: Plan) -> Iterator[RenderError]:
         yield LosesProvided(
             "packages that are leaving would lose what they need",
             why=first_lines(problems, _SHOWN_PROBLEMS),
-            next=["have what they need in a folder that is used", *_retire_instead(losing, plan)],
+            next=_keep_or_retire(losing, plan),
         )
 
 
@@ -145,14 +145,10 @@ def _losing(leaving: Iterable[LockedPackage], problems: Iterable[str]) -> list[L
     return [package for package in leaving if str(package.source) in named]
 
 
-def _retire_instead(packages: Sequence[LockedPackage], plan: Plan) -> list[str]:
-    # `retire` reads the lock before, where a package that is leaving only now is still wanted.
-    before = [
-        plan.before.packages.get(one.source) or plan.before.deactivated.get(one.source) for one in packages
-    ]
-    if not packages or any(one is None or one.state is State.WANTED for one in before):
-        return []
-    return [f"or retire them first: {retire_command(packages, [plan.context.folder])}"]
+def _keep_or_retire(losing: Sequence[LockedPackage], plan: Plan) -> list[str]:
+    found = {one.source: one for one in losing}
+    ways = retire_losing(found, found, plan.context)
+    return ["have what they need in a folder that is used", *(["or, without them:"] if ways else []), *ways]
 
 
 def _without_successor(lock: Lock) -> Iterator[str]:

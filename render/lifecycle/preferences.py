@@ -86,9 +86,8 @@ def orphan_bounds(orphans: Mapping[Source, LockedPackage], moves: Mapping[Source
 def folder_bounds(using: NamedLocks, before: Lock, moves: Mapping[Source, Move]) -> Iterator[Bound]:
     """Yield the constraints of packages in folders that use this one; a constraint that fails today binds nothing."""
     for folder, lock in using:
-        advice = f"change {folder} first; or lock this folder by itself, and {folder} after that"
         for package in lock.in_order():
-            for bound in _bounds(package, moves, f"in {folder}", advice):
+            for bound in _bounds(package, moves, f"in {folder}"):
                 known = before.packages.get(bound.edge.source)
                 if known is None or installed_candidate(known).answers(bound.edge.request):
                     yield bound
@@ -140,16 +139,14 @@ class LockedVersions:
         return self.catalog.package(reference)
 
 
-def _bounds(
-    package: LockedPackage, moves: Mapping[Source, Move], place: str, *advice: str
-) -> Iterator[Bound]:
+def _bounds(package: LockedPackage, moves: Mapping[Source, Move], place: str) -> Iterator[Bound]:
     for dependency in package.dependencies:
         named = named_source(dependency, package.source)
         request = Request.of(parse_constraint(dependency.constraints))
         for target in moves[named].targets if named in moves else (named,):
             instead_of = named if target != named else None
             edge = Edge(target, request, package.source, place, instead_of=instead_of)
-            yield Bound(edge, locked_candidate(package), advice)
+            yield Bound(edge, locked_candidate(package))
 
 
 def _upgraded_families(lock: Lock, upgrade: Upgrade) -> dict[str, tuple[Source, ...]]:

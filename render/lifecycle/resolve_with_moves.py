@@ -1,13 +1,13 @@
 """The search, repeated until its answer agrees with its consequences: claims, moved Functions, orphans."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from render.errors import RenderError, Unsatisfiable
 from render.lifecycle.claims import Claims, find_claims, installed_kinds, recorded_moves
 from render.lifecycle.conditions import refuse_for_functions
 from render.lifecycle.preferences import folder_bounds, orphan_bounds
-from render.lifecycle.retire_checks import retire_first
+from render.lifecycle.retire_checks import find_blocking, leave_users_first, retire_first
 from render.lifecycle.states import Context, StableResolution, find_orphans
 from render.limits import Limits
 from render.lock.model import Lock, LockedPackage, State
@@ -95,33 +95,38 @@ def _search(
     catalog: Catalog,
     limits: Limits,
 ) -> Resolution:
-    using = folder_bounds(context.neighbours.using, context.before, moves)
-    targets = {source: move.targets for source, move in moves.items()}
-    bounds = (*wanted.bounds, *using)
-    free = replace(wanted, bounds=bounds, moves=targets, judge_owners=False)
+    using = tuple(folder_bounds(context.neighbours.using, context.before, moves))
     held = tuple(orphan_bounds(orphans, moves)) if context.guard else ()
+    targets = {source: move.targets for source, move in moves.items()}
+    free = replace(wanted, moves=targets, judge_owners=False)
+
+    def search(*bounds: Bound) -> Resolution:
+        return resolve(replace(free, bounds=(*wanted.bounds, *bounds)), catalog, limits)
+
     try:
-        return resolve(replace(free, bounds=(*bounds, *held)), catalog, limits)
+        return search(*using, *held)
     except NoSolution as error:
-        if not held:
+        if not using and not held:
             raise
-        # Without the orphans there may be no solution either; then that is the error to report.
-        error.next = tuple(_retire_blockers(resolve(free, catalog, limits), held, orphans, context))
+        # Without orphans and other folders there may be no solution either; then that is the error to report.
+        alone = _search_without(held, using, search)
+        blocking = find_blocking(alone, context)
+        leaving = retire_first(blocking(held), orphans, context)
+        error.next = (*leaving, *leave_users_first(blocking(using), context)) or error.next
         raise
 
 
-def _retire_blockers(
-    resolution: Resolution, held: Sequence[Bound], orphans: Mapping[Source, LockedPackage], context: Context
-) -> list[str]:
-    """Return how to retire the orphans that do not accept the versions of a resolution."""
-    packages = resolution.packages
-    blocking = {
-        bound.edge.dependant
-        for bound in held
-        if bound.edge.source in packages
-        and not packages[bound.edge.source].candidate.answers(bound.edge.request)
-    }
-    return retire_first([source for source in blocking if source], orphans, context)
+def _search_without(
+    held: Sequence[Bound], using: Sequence[Bound], search: Callable[..., Resolution]
+) -> Resolution:
+    """Search without orphans; without the using folders, too, if they leave no solution."""
+    try:
+        if held:
+            return search(*using)
+    except NoSolution:
+        if not using:
+            raise
+    return search()
 
 
 def _following(

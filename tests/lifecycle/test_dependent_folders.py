@@ -68,9 +68,15 @@ def test_a_version_that_a_using_folder_forbids_is_an_error_with_both_ways_out() 
         there.lock("base v2.0.0")
 
     assert f"{named('app')} v1.0.0 accepts {named('base')} ^1 (in clusters/app1)" in caught.value.why
-    assert caught.value.next == (
-        "change clusters/app1 first; or lock this folder by itself, and clusters/app1 after that",
-    )
+    commands = [line.strip() for line in caught.value.next if line.startswith("  ")]
+    assert [command.partition("  #")[0] for command in commands] == [
+        "xplock lock clusters/app1",
+        f"xplock retire {named('app')} -C clusters/app1",
+        f"xplock retire {named('app')} -C clusters/app1 --synced",
+        "xplock lock project",
+        "xplock lock project",
+        "xplock lock clusters/app1",
+    ]
 
 
 def test_what_does_not_suit_a_using_folder_today_is_not_taken_back_for_it() -> None:
