@@ -163,7 +163,7 @@ class _Run:
         if not any(package.state is State.ORPHANED for package in outcome.after.packages.values()):
             return {}
         locks: dict[Path, Lock] = {}
-        for user in find_users(outcome.folder, self._resolver.limits):
+        for user in find_users(outcome.folder, self._resolver.limits, self._folders.values()):
             here = self._found.get(user.resolve())
             lock = here.after if here else _read_user(user, self._resolver.limits)
             if lock is not None:
@@ -175,7 +175,9 @@ class _Run:
         limits = self._resolver.limits
         changed = {path for path, outcome in self._found.items() if _changes_versions(outcome)}
         users = {
-            real_path(user): user for path in changed for user in find_users(self._folders[path], limits)
+            real_path(user): user
+            for path in changed
+            for user in find_users(self._folders[path], limits, self._folders.values())
         }
         members = {
             path: replace(one, lock=self._found[path].after)

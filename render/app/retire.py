@@ -55,7 +55,7 @@ def _read_folders(folders: Sequence[Path], limits: Limits) -> tuple[list[LockedF
     for folder in folders:
         # One folder may be given in two spellings.
         given.setdefault(real_path(folder), folder)
-    found = {real_path(user): user for folder in folders for user in find_users(folder, limits)}
+    found = {real_path(user): user for folder in folders for user in find_users(folder, limits, folders)}
     users = [user for path, user in found.items() if path not in given and read_lock(user, limits)]
     return (
         [_read_folder(folder, given, limits) for folder in given.values()],

@@ -1,7 +1,7 @@
 """The folders that use a folder, as far as they are in reach: in the same repository, or beside it."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from render.errors import RenderError
@@ -14,16 +14,20 @@ from render.references import Source
 from render.settings import SETTINGS_FILE
 from render.system.files import is_file, read_plain
 
-# A search for folders stays cheap in any repository.
-_MOST_FOLDERS = 5_000
-_DEPTH = 8
+# A search for folders stays cheap in any repository; a monorepo of clusters has some thousands of folders.
+_MOST_FOLDERS = 20_000
+# Git's own folder has thousands of folders, and no projects.
+_GIT = ".git"
 _KEY = b"uses"
 
 
-def find_users(folder: Path, limits: Limits) -> list[Path]:
-    """Return the folders that use a folder, directly or not, sorted; as paths from the current folder."""
+def find_users(folder: Path, limits: Limits, others: Iterable[Path] = ()) -> list[Path]:
+    """Return the folders that use a folder, directly or not, sorted; as paths from the current folder.
+
+    `others` are searched wherever they are: the folders that a command names.
+    """
     target = folder.resolve()
-    members = _read_members(target, limits)
+    members = _read_members([*_folders(_top(target)), *(other.resolve() for other in others)], limits)
     users = {target}
     while True:
         more = {path for path, member in members.items() if users.intersection(member.used)} - users
@@ -43,9 +47,9 @@ def needed_packages(folder: Path, users: Mapping[Path, Lock]) -> dict[Source, li
     return found
 
 
-def _read_members(target: Path, limits: Limits) -> dict[Path, Member]:
+def _read_members(folders: Iterable[Path], limits: Limits) -> dict[Path, Member]:
     members = {}
-    for path in _folders(_top(target)):
+    for path in dict.fromkeys(folders):
         try:
             if _KEY in (read_plain(path / SETTINGS_FILE, limits.meta_bytes) or b""):
                 members[path] = Member(path, read_settings(path, limits).uses)
@@ -62,18 +66,18 @@ def _top(folder: Path) -> Path:
 
 def _folders(top: Path) -> Iterator[Path]:
     """Yield the folders with settings below a folder, the highest first."""
-    waiting = [(top, 0)]
-    for path, depth in waiting:
+    waiting = [top]
+    for path in waiting:
         if is_file(path / SETTINGS_FILE):
             yield path
-        if depth < _DEPTH and len(waiting) < _MOST_FOLDERS:
-            waiting += [(below, depth + 1) for below in _subfolders(path)][: _MOST_FOLDERS - len(waiting)]
+        if len(waiting) < _MOST_FOLDERS:
+            waiting += _subfolders(path)[: _MOST_FOLDERS - len(waiting)]
 
 
 def _subfolders(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
-            found = [one.name for one in entries if one.name[0] != "." and one.is_dir(follow_symlinks=False)]
+            found = [one.name for one in entries if one.name != _GIT and one.is_dir(follow_symlinks=False)]
     except OSError:
         return []
     return [folder / name for name in sorted(found)]

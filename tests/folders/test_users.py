@@ -67,8 +67,25 @@ def test_without_a_repository_the_folders_beside_it_are_read(tmp_path: Path) -> 
     assert find_users(platform, Limits()) == [Path(os.path.relpath(reef))]
 
 
-def test_hidden_folders_links_and_invalid_settings_are_passed_over(repository: Path) -> None:
-    write(repository / ".cache" / "reef", "../../shared/platform")
+def test_folders_below_hidden_ones_and_deep_ones_are_found(repository: Path) -> None:
+    deep = Path(*"abcdefghijkl")
+    write(repository / ".clusters" / "reef", "../../shared/platform")
+    write(repository / deep, f"{'../' * 12}shared/platform")
+
+    assert users() == [".clusters/reef", str(deep)]
+
+
+def test_folders_that_the_command_names_are_found_anywhere(repository: Path) -> None:
+    away = write(repository.parent / "one" / "two" / "reef", "../../../repository/shared/platform")
+    middle = write(repository.parent / "far" / "middle", "../../one/two/reef")
+
+    found = find_users(Path("shared/platform"), Limits(), [middle, away])
+
+    assert [path.resolve() for path in found] == [middle, away]
+
+
+def test_links_invalid_settings_and_the_folder_of_git_are_passed_over(repository: Path) -> None:
+    write(repository / ".git" / "reef", "../../shared/platform")
     (repository / "link").symlink_to(write(repository / "reef", "../shared/platform"))
     (repository / "loop").symlink_to(repository)
     broken = write(repository / "broken", "../shared/platform")

@@ -256,9 +256,9 @@ def test_checking_reports_a_retire_or_a_move_that_the_lock_of_another_folder_for
         world.project("platform", "lone", more=KNOWN)
         assert run(["-q", "lock", "platform"]) == 0
         # In another clone, where the folder that uses this one is not in reach.
-        Path("app").rename(".app")
+        Path("app/xplock.yaml").rename("elsewhere.yaml")
         assert run(["-q", "retire", "base", "-C", "platform"]) == 0
-        Path(".app").rename("app")
+        Path("elsewhere.yaml").rename("app/xplock.yaml")
     else:
         world.project("platform", "new", more=KNOWN + moves("base", "new"))
         assert run(["-q", "lock", "platform"]) == 0
