@@ -14,6 +14,7 @@ from render.crossplane import note_on_crossplane
 from render.errors import RenderError, Unsatisfiable, in_one_line
 from render.folders.neighbours import Neighbours, read_neighbours
 from render.folders.provided import find_unsuited
+from render.inputs.folders import list_jsonnet_files
 from render.inputs.nearby import find_requests_below
 from render.inputs.projects import Inputs, NothingAsked, read_inputs
 from render.lifecycle.preferences import LockedTags, LockedVersions
@@ -150,6 +151,10 @@ class Resolver:
         current = self._read_current(folder)
         for note in current.notes:
             self._reporter.say(note)
+        for name in list_jsonnet_files(folder):
+            self._reporter.warn(
+                f"{folder / name} is not read: Argo CD's own directory source would evaluate it; write its output as YAML"
+            )
         return ReadFolder(inputs, current, read_lock_bytes(folder, self.limits))
 
     def _note_crossplane(self, inputs: Inputs, lock: Lock) -> None:

@@ -7,13 +7,18 @@ from render.errors import InvalidInput
 from render.limits import LimitExceeded, Limits
 from render.system.boundary import real_path
 from render.system.files import InvalidFile, is_there, open_plain
+from render.yaml.folding import fold
 
 KUSTOMIZATION_FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 _JSON = ".json"
-# Every manifest in JSON has these keys; JSON files without them belong to other tools.
-_MANIFEST_KEYS = (b'"apiVersion"', b'"kind"')
+# Argo CD evaluates such a file, and we have no interpreter for it.
+_JSONNET = ".jsonnet"
+# Every manifest in JSON has these keys, as Go compares keys; JSON files without them belong to other tools.
+_MANIFEST_KEYS = ("apiversion", "kind")
+# A file without any of these cannot have such a key: it is written out, escaped, or with a character that folds to it.
+_KEY_SIGNS = (b"kind", b"\\u", "\u212a".encode())
 
 
 def list_yaml_files(folder: Path, limits: Limits) -> list[str]:
@@ -33,6 +38,15 @@ def list_yaml_files(folder: Path, limits: Limits) -> list[str]:
             f"{folder} cannot be read", why=(error.strerror or str(error)).lower(), next="name a folder"
         ) from None
     return sorted(names)
+
+
+def list_jsonnet_files(folder: Path) -> list[str]:
+    """Return the names of the files that Argo CD's own directory source would evaluate, and that are not read here."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if entry.name.endswith(_JSONNET))
+    except OSError:
+        return []
 
 
 def list_kustomizations(folder: Path) -> list[Path]:
@@ -87,7 +101,17 @@ def _is_manifest(path: Path, folder: Path, limits: Limits) -> bool:
     except InvalidFile:
         # Reported when the inputs are read.
         return True
-    return all(key in data for key in _MANIFEST_KEYS)
+    text = data.lower()
+    if not any(sign in text for sign in _KEY_SIGNS):
+        return False
+    # Imported late: only files that may be manifests in JSON need it.
+    from render.yaml.json_text import top_keys
+
+    keys = top_keys(data)
+    if keys is None:
+        # Reported when the inputs are read, unless it looks like data of another tool.
+        return all(f'"{key}"'.encode() in text for key in _MANIFEST_KEYS)
+    return {fold(key) for key in keys}.issuperset(_MANIFEST_KEYS)
 
 
 def _resolve_inside(path: Path, folder: Path) -> Path:

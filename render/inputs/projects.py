@@ -1,6 +1,6 @@
 """A project folder → Inputs: all that the user asks for, or all problems in one error."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from render.commands import as_path, shell
@@ -18,7 +18,7 @@ from render.rewrites import Rewrite
 from render.settings import SETTINGS_FILE, Settings
 from render.system.boundary import Boundary
 from render.system.files import LOCK_FILE, PACKAGE_FILES, is_there
-from render.yaml.documents import file_rules, iterate_documents
+from render.yaml.documents import Rules, file_rules, iterate_documents
 from render.yaml.fields import Fields, Problems
 
 _MISNAMED_SETTINGS = ("xplock.yml", ".xplock.yaml", ".xplock.yml", "xplock.json")
@@ -153,6 +153,15 @@ def _describes_package(value: Any) -> bool:
     return isinstance(api_version, str) and (is_meta(api_version) or is_project(api_version))
 
 
+def _parse(data: bytes, name: str, rules: Rules) -> Iterable[Any]:
+    if not name.endswith(".json"):
+        return iterate_documents(data, rules)
+    # Imported late: few folders have manifests in JSON.
+    from render.yaml.json_text import parse_json
+
+    return parse_json(data, rules)
+
+
 class _Reader:
     """Reads the files of one folder, within its budget; a problem with a file does not stop the others."""
 
@@ -180,7 +189,7 @@ class _Reader:
     def parse(self, data: bytes, name: str) -> list[Document]:
         """Return the documents of a file."""
         try:
-            values = self.budget.take_values(iterate_documents(data, file_rules(self.limits)))
+            values = self.budget.take_values(_parse(data, name, file_rules(self.limits)))
         except FolderTooLarge:
             raise
         except RenderError as error:

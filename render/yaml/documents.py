@@ -67,7 +67,7 @@ def identity_rules(limits: Limits, only: frozenset[str]) -> Rules:
 
 
 class InvalidDocument(UnusableContent):
-    """YAML that is invalid, or not allowed by the rules."""
+    """YAML or JSON that is invalid, or not allowed by the rules."""
 
     def __init__(self, problem: str, line: int) -> None:
         super().__init__(f"line {line}: {problem}", next="correct it there")

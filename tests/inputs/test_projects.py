@@ -388,6 +388,70 @@ def test_a_manifest_in_json_that_cannot_be_read_is_a_problem(text: str, problem:
     assert caught.value.problems[0].startswith(problem)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ('"kind"', '"Kind"', "Kind"),
+        ('"apiVersion"', '"apiversion"', "apiversion"),
+        ('"kind"', '"\u212aind"', "Kind"),
+    ],
+)
+def test_a_manifest_in_json_whose_keys_go_would_fold_is_refused(
+    old: str, new: str, key: str, tmp_path: Path
+) -> None:
+    (tmp_path / "store.json").write_text(JSON_PROVIDER.replace(old, new, 1))
+
+    with pytest.raises(InvalidInputs) as caught:
+        read(tmp_path)
+
+    assert any(f"the key {key.replace('K', new[1])!r} has to be spelled" in line for line in caught.value.why)
+
+
+def test_a_manifest_in_json_with_escaped_keys_is_an_input(tmp_path: Path) -> None:
+    (tmp_path / "store.json").write_text(JSON_PROVIDER.replace('"kind"', '"\\u006bind"', 1))
+
+    assert [root.name for root in read(tmp_path).roots] == ["store"]
+
+
+def test_json_that_is_no_yaml_is_read(tmp_path: Path) -> None:
+    (tmp_path / "store.json").write_text(JSON_PROVIDER)
+    text = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"b": "\\ud83d\\ude00\x7f"}}'
+    (tmp_path / "map.json").write_text(text)
+
+    [found] = read(tmp_path).passthrough
+
+    assert found["data"] == {"b": "\U0001f600\x7f"}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"apiVersion": "v1", "kind": "ConfigMap",}', "line 1: this is not JSON"),
+        ("apiVersion: 'v1'\nx: ['\"apiVersion\"', '\"kind\"']", "line 1: this is not JSON"),
+        ('{"apiVersion": "v1", "kind": "\\ud83d"}', "half of a pair"),
+        ('{"apiVersion": "v1", "kind": "A", "a": NaN}', "JSON has no NaN"),
+        (f'{{"apiVersion": "v1", "kind": "A", "a": {"[" * 200}{"]" * 200}}}', "nested deeper than 100"),
+        (f'{{"apiVersion": "v1", "kind": "A", "a": {"[" * 9_000}{"]" * 9_000}}}', "nested deeper than 100"),
+    ],
+)
+def test_json_that_argo_cd_or_we_cannot_read_is_a_problem(text: str, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "store.json").write_text(text)
+
+    with pytest.raises(InvalidInputs) as caught:
+        read(tmp_path)
+
+    assert problem in caught.value.why[0] and "YAML" not in caught.value.why[0]
+
+
+def test_json_with_too_many_values_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "store.json").write_text(JSON_PROVIDER.rstrip()[:-1] + f', "a": [{"0," * 999_999}0]}}')
+
+    with pytest.raises(InvalidInputs) as caught:
+        read(tmp_path)
+
+    assert "XPLOCK_LIMIT_FILE_NODES" in str(caught.value.why)
+
+
 def test_a_link_in_json_that_leaves_the_folder_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "store.json").write_text(JSON_PROVIDER)
     folder = write(tmp_path / "project", net=FUNCTION)
