@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from render.crossplane import needs_inactive_revision
 from render.errors import Differs, InvalidInput
 from render.folders.users import find_users
 from render.inputs.projects import read_settings
@@ -17,11 +18,13 @@ from render.lock.format import PACKAGE_API, format_lock
 from render.lock.freshness import require_consistent_lock
 from render.lock.model import LockedPackage, State
 from render.manifests.sync_annotations import find_guards
+from render.names import revision_name
 from render.system.boundary import real_path
 from render.texts import first_names
 
 _GROUP = PACKAGE_API.partition("/")[0]
 _POLICY, _DEACTIVATED = "revisionActivationPolicy", "Manual"
+_INACTIVE = "Inactive"
 _SHOWN = 5
 
 
@@ -40,8 +43,10 @@ def retire_in_folders(
     made = retire_packages(names, given, users)
     require_agreed(made, delete=delete_objects)
     if live is not None:
+        objects = parse_live_objects(live, limits)
         dropped = [package for one in made for package in one.dropped]
-        require_unguarded(dropped, parse_live_objects(live, limits))
+        revised = [p for one in made if needs_inactive_revision(one.folder.crossplane) for p in one.dropped]
+        require_unguarded(dropped, objects, revised)
     else:
         require_synced(made, synced=synced)
     if not dry_run:
@@ -91,24 +96,44 @@ class MissingLive(InvalidInput):
     """Packages are missing from the live objects that were given."""
 
 
-def require_unguarded(packages: Sequence[LockedPackage], objects: Sequence[Any]) -> None:
-    """Raise unless every package is among the live objects, each deactivated if replaced, and without a guard."""
+def require_unguarded(
+    packages: Sequence[LockedPackage], objects: Sequence[Any], revised: Sequence[LockedPackage] = ()
+) -> None:
+    """Raise unless every package is among the live objects, each deactivated if replaced, and without a guard.
+
+    Of replaced packages among `revised`, whose revision is rendered, too, that has to be there, and inactive.
+    """
     live = [value for value in objects if isinstance(value, dict)]
-    missing = [package for package in packages if not list(_find(package, live))]
+    switched = [package for package in revised if package.state is State.DEACTIVATED]
+    missing = [
+        *(_named(package) for package in packages if not list(_find(package, live))),
+        *(" ".join(_revision(package)) for package in switched if not list(_find_revision(package, live))),
+    ]
     if missing:
         raise MissingLive(
-            f"{' and '.join(map(_named, missing))} {'is' if len(missing) == 1 else 'are'} not among the live objects",
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not among the live objects",
             why=f"there {'is' if len(live) == 1 else 'are'} {_described(live)}",
             next=[
-                f"give the output of: {get_command(packages)}",
+                f"give the output of: {get_command(packages, switched)}",
                 "or say --synced, where a cluster has it no longer",
             ],
         )
-    active = [_named(package) for package in packages if _is_active(package, live)]
+    active = [
+        *(
+            f"{_named(package)} has no {_POLICY}: {_DEACTIVATED}"
+            for package in packages
+            if _is_active(package, live)
+        ),
+        *(
+            f"{' '.join(_revision(package))} is not {_INACTIVE}"
+            for package in switched
+            if _runs(package, live)
+        ),
+    ]
     if active:
         raise StillActive(
             "the cluster has not deactivated a replaced package yet",
-            why=[f"{name} has no {_POLICY}: {_DEACTIVATED}" for name in active],
+            why=active,
             next="let it sync the lock as it is committed, and run this again",
         )
     guarded = [f"{_named(package)} has {guard}" for package in packages for guard in _guards(package, live)]
@@ -123,18 +148,36 @@ def require_unguarded(packages: Sequence[LockedPackage], objects: Sequence[Any])
         )
 
 
-def get_command(packages: Sequence[LockedPackage]) -> str:
-    """Return the command that prints the objects of packages."""
-    names = [f"{package.kind.lower()}.{_GROUP}/{package.object_name}" for package in packages]
+def get_command(packages: Sequence[LockedPackage], revised: Sequence[LockedPackage] = ()) -> str:
+    """Return the command that prints the objects of packages, and the revisions of some."""
+    objects = [(package.kind, package.object_name) for package in packages]
+    names = [f"{kind.lower()}.{_GROUP}/{name}" for kind, name in (*objects, *map(_revision, revised))]
     return f"kubectl get {' '.join(names)} -o yaml"
 
 
 def _find(package: LockedPackage, live: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    return _find_object((package.kind, package.object_name), live)
+
+
+def _find_revision(package: LockedPackage, live: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    return _find_object(_revision(package), live)
+
+
+def _find_object(wanted: tuple[str, str], live: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     for value in live:
         group = str(value.get("apiVersion")).partition("/")[0]
         named = _mapping(value, "metadata").get("name")
-        if (group, value.get("kind"), named) == (_GROUP, package.kind, package.object_name):
+        if (group, value.get("kind"), named) == (_GROUP, *wanted):
             yield value
+
+
+def _revision(package: LockedPackage) -> tuple[str, str]:
+    return f"{package.kind}Revision", revision_name(package.object_name, package.digest)
+
+
+def _runs(package: LockedPackage, live: Sequence[Mapping[str, Any]]) -> bool:
+    found = [_mapping(value, "spec").get("desiredState") for value in _find_revision(package, live)]
+    return any(state != _INACTIVE for state in found)
 
 
 def _is_active(package: LockedPackage, live: Sequence[Mapping[str, Any]]) -> bool:

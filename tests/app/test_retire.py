@@ -95,6 +95,21 @@ def test_a_replaced_package_may_go_as_it_is_rendered() -> None:
     require_unguarded([DEACTIVATED], render_deactivated(DEACTIVATED, guarded=False, crossplane=None))
 
 
+def test_where_its_revision_is_rendered_that_has_to_be_inactive_too() -> None:
+    off, revision = render_deactivated(DEACTIVATED, guarded=False, crossplane=None)
+    running = {**revision, "spec": {"desiredState": "Active"}}
+
+    with pytest.raises(StillActive) as still:
+        require_unguarded([DEACTIVATED], [off, running], [DEACTIVATED])
+    with pytest.raises(MissingLive) as missing:
+        require_unguarded([DEACTIVATED], [off], [DEACTIVATED])
+    require_unguarded([DEACTIVATED], [off, revision], [DEACTIVATED])
+
+    name = revision["metadata"]["name"]
+    assert still.value.why == (f"ProviderRevision {name} is not Inactive",)
+    assert f"providerrevision.pkg.crossplane.io/{name} -o yaml" in missing.value.next[0]
+
+
 @pytest.mark.parametrize(
     "other",
     [
