@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from render.checks.model import Checked, Finding
 from render.checks.positions import lock_place
 from render.errors import RenderError, Unsatisfiable
-from render.inputs.objects import REVISIONS, find_items_key
+from render.inputs.objects import REVISIONS, find_items_keys
 from render.inputs.projects import Inputs
 from render.lean import Any, TypeAlias
 from render.lock.model import Lock, LockedPackage, spec_of
@@ -73,8 +73,7 @@ def find_inconsistencies(lock: Lock, objects: Sequence[_Object], *, pinned: bool
 
 def _find_items(objects: Sequence[_Object]) -> Iterator[str]:
     for value in objects:
-        key = find_items_key(value)
-        if key is not None:
+        for key in find_items_keys(value):
             _, kind, _, name = identify(value)
             yield f"{kind} {name} has the field {key}, and Argo CD would apply each item as an object"
 

@@ -1,12 +1,12 @@
 """Checks on one object: it is a Kubernetes object, and Argo CD and Crossplane read it as we do."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from render.lean import Any
 from render.packages import PACKAGE_GROUP, Kind, is_meta, is_project
-from render.yaml.documents import type_name
+from render.yaml.documents import Place, type_name
 from render.yaml.fields import Fields, Problems
-from render.yaml.folding import KnownFields, find_lookalike_fields, fold
+from render.yaml.folding import KnownFields, find_lookalike_fields, find_lookalikes, fold
 
 REVISIONS = {f"{kind}Revision": kind for kind in Kind}
 _LIST = "List"
@@ -28,14 +28,23 @@ _SPECS: Mapping[str, KnownFields] = {**dict.fromkeys(Kind, _PACKAGE_SPEC), "Imag
 
 
 def list_items(value: Any) -> list[Any] | None:
-    """Return the objects of a list, or None for anything else."""
-    items = value.get(_ITEMS) if isinstance(value, dict) and _is_list(value) else None
+    """Return the objects of a list, or None for anything else; a list with misspelt keys is checked as an object."""
+    if not isinstance(value, dict) or not _is_list(value) or find_lookalikes(value, (*_KNOWN, _ITEMS)):
+        return None
+    items = value.get(_ITEMS)
     return items if isinstance(items, list) else None
 
 
-def find_items_key(value: Mapping[str, Any]) -> str | None:
-    """Return the key that makes Argo CD apply the items of an object instead of the object itself."""
-    return next((key for key in value if _reads_as_items(key)), None)
+def find_items_keys(value: Mapping[str, Any]) -> list[str]:
+    """Return the keys that make Argo CD apply the items of an object instead of the object itself."""
+    return [key for key in value if _reads_as_items(key)]
+
+
+def find_misspelt(value: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Yield a place and a sentence for each field of an object that Go may take for one that decides what it is."""
+    in_group = str(value.get("apiVersion")).partition("/")[0] == PACKAGE_GROUP
+    spec = _SPECS.get(str(value.get("kind"))) if in_group else None
+    return find_lookalike_fields(value, {**_KNOWN, "spec": spec})
 
 
 def is_object(value: Any, problems: Problems) -> bool:
@@ -81,22 +90,17 @@ def _check_type(fields: Fields) -> None:
 
 
 def _check_items(fields: Fields) -> None:
-    key = find_items_key(fields.value)
-    if key is None:
-        return
-    if not _is_list(fields.value):
-        fields.complain("only a List has items; Argo CD would apply each of them as an object", key)
-    elif key == _ITEMS:
-        fields.complain(f"expected a list, found {type_name(fields.get(key))}", key)
-    else:
-        fields.complain(f"the key has to be spelled {_ITEMS!r}", key)
+    for key in find_items_keys(fields.value):
+        if not _is_list(fields.value):
+            fields.complain("only a List has items; Argo CD would apply each of them as an object", key)
+        elif key != _ITEMS:
+            fields.complain(f"the key has to be spelled {_ITEMS!r}", key)
+        elif not isinstance(fields.get(key), list):
+            fields.complain(f"expected a list, found {type_name(fields.get(key))}", key)
 
 
 def _check_spelling(fields: Fields) -> None:
-    value = fields.value
-    in_group = str(value.get("apiVersion")).partition("/")[0] == PACKAGE_GROUP
-    spec = _SPECS.get(str(value.get("kind"))) if in_group else None
-    for place, problem in find_lookalike_fields(value, {**_KNOWN, "spec": spec}):
+    for place, problem in find_misspelt(fields.value):
         fields.complain(problem, *place)
 
 

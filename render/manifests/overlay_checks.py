@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from render.errors import InvalidInput
-from render.inputs.objects import REVISIONS, find_items_key
+from render.inputs.objects import REVISIONS, find_items_keys, find_misspelt
 from render.lock.model import spec_of
 from render.manifests.identity import Identity, identify
 from render.packages import PACKAGE_GROUP, Kind
@@ -43,6 +43,7 @@ def check_overlay_output(before: Sequence[_Object], after: Sequence[_Object], ov
         *_find_additions(before, after),
         *_find_duplicates(after),
         *_find_items(after),
+        *_find_misspelt(after),
     ]
     if problems:
         raise BrokenByOverlay(overlay, problems)
@@ -81,9 +82,14 @@ def _find_duplicates(after: Sequence[_Object]) -> Iterator[str]:
 
 def _find_items(after: Sequence[_Object]) -> Iterator[str]:
     for value in after:
-        key = find_items_key(value)
-        if key is not None:
+        for key in find_items_keys(value):
             yield f"{_shown(identify(value))} has the field {key}, and Argo CD would apply each item as an object"
+
+
+def _find_misspelt(after: Sequence[_Object]) -> Iterator[str]:
+    for value in after:
+        for place, problem in find_misspelt(value):
+            yield f"{_shown(identify(value))}: {'.'.join(map(str, ('', *place)))[1:]}{': ' if place else ''}{problem}"
 
 
 def _is_fixed(value: _Object) -> bool:

@@ -211,6 +211,17 @@ def test_the_items_of_a_list_have_to_be_a_list(items: Any) -> None:
     assert problem.startswith("a.yaml: items: expected a list, found ")
 
 
+@pytest.mark.parametrize("key", ["Items", "item\u017f", "Kind", "apiversion", "MetaData"])
+def test_a_list_has_no_keys_that_go_would_fold(key: str) -> None:
+    value = {"apiVersion": "v1", "kind": "List", "items": [], key: [provider()]}
+
+    problems = problems_of(value)
+
+    assert [problem for problem in problems if f"the key {key!r} has to be spelled" in problem] or any(
+        problem == f"a.yaml: {key}: the key has to be spelled 'items'" for problem in problems
+    )
+
+
 def test_an_object_inside_of_a_list_has_no_items_either() -> None:
     hiding = {"apiVersion": "v1", "kind": "ConfigMap", "items": [provider()]}
 

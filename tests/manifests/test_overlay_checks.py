@@ -136,6 +136,30 @@ def test_no_object_of_an_overlay_has_items(kind: str, key: str) -> None:
     ]
 
 
+def test_every_field_that_hides_items_is_named() -> None:
+    hiding = {
+        **an_object("List", "new", "v1"),
+        "items": [],
+        "Items": [an_object("Provider", "b", package="b:v1")],
+    }
+
+    assert len(problems(*BEFORE, hiding)) == 2
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ({"Kind": "Provider"}, "the key 'Kind' has to be spelled 'kind'"),
+        ({"apiversion": "pkg.crossplane.io/v1"}, "the key 'apiversion' has to be spelled 'apiVersion'"),
+        ({"metadata": {"name": "new", "Name": "b"}}, "metadata: the key 'Name' has to be spelled 'name'"),
+    ],
+)
+def test_no_object_of_an_overlay_has_keys_that_go_would_fold(more: dict[str, Any], problem: str) -> None:
+    hiding = {**an_object("ConfigMap", "new", "v1"), **more}
+
+    assert problems(*BEFORE, hiding) == [f"ConfigMap/new: {problem}"]
+
+
 def test_an_overlay_does_not_change_the_image_of_a_revision() -> None:
     before = an_object("ProviderRevision", "off-1", desiredState="Inactive")
     after = an_object("ProviderRevision", "off-1", desiredState="Inactive", image="b:v1", revision=7)
