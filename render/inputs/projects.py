@@ -179,7 +179,7 @@ class _Reader:
         except RenderError as error:
             self.problems.append(f"{name}: {in_one_line(error)}")
             return None
-        self.budget.take_bytes(len(data))
+        self.budget.take_text(data)
         conflict = find_conflict(data)
         if not conflict:
             return data

@@ -48,9 +48,24 @@ def long_texts(folder: Path) -> None:
     (folder / "m.yaml").write_text((OBJECT + f"a: &a {'x' * 500}\nb: [*a, *a, *a, *a]\n") * 4)
 
 
+def deep_values(folder: Path) -> None:
+    (folder / "m.yaml").write_text(OBJECT + f"data: {'[' * 90}{'a,' * 100}{']' * 90}\n")
+
+
+def rare_characters(folder: Path) -> None:
+    (folder / "m.yaml").write_text(f"{OBJECT}data: {'x' * 3_000}\n# \U0001f600\n")
+
+
+def escapes(folder: Path) -> None:
+    (folder / "m.yaml").write_text(OBJECT + 'data: "' + "\\0" * 2_000 + '"\n')
+
+
 @pytest.mark.parametrize(
     ("make", "limit", "most"),
     [
+        (deep_values, "folder_bytes", 9_000),
+        (rare_characters, "folder_bytes", 9_000),
+        (escapes, "folder_bytes", 9_000),
         (many_files, "folder_bytes", 9_000),
         (long_texts, "folder_bytes", 9_000),
         (many_values, "folder_nodes", 1_000),
