@@ -34,6 +34,12 @@ def as_path(path: str | PurePath) -> str:
     return f"./{text}" if text.startswith("-") else text
 
 
+def git(*words: str | PurePath, folder: str | PurePath = ".") -> str:
+    """Return a command of git for the repository of a folder: the current folder may be in none, or in another one."""
+    where = [] if str(folder) == "." else ["-C", str(folder)]
+    return shell("git", *where, *words)
+
+
 @dataclass(frozen=True, slots=True)
 class LockCall:
     """A call of `xplock lock`, which advice repeats with another option."""

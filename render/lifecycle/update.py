@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from render.commands import LockCall, shell, xplock
+from render.commands import LockCall, git, xplock
 from render.errors import Differs, InvalidInput
 from render.folders.neighbours import NO_NEIGHBOURS, Neighbours
 from render.folders.provided import compare_provided
@@ -247,7 +247,7 @@ def _check_never_locked(folder: Path, limits: Limits, *, in_memory: bool) -> Non
             f"{folder / LOCK_FILE} is gone, and the last commit has one",
             why="the names of installed objects are kept there; without them a new lock could rename them",
             next=[
-                f"bring it back: {shell('git', 'checkout', 'HEAD', '--', folder / LOCK_FILE)}",
+                f"bring it back: {git('checkout', 'HEAD', '--', LOCK_FILE, folder=folder)}",
                 f"to start over: {xplock('lock', '--new', folder=folder)}",
             ],
         )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from render.commands import shell
+from render.commands import git
 from render.git.changes import Landed
 from render.git.remotes import Remote
 from render.texts import counted, first_lines, visible
@@ -33,6 +33,8 @@ class Committed:
     left_over: bool = False
     # None: a dry run, or no lock has changed.
     landed: Landed | None = None
+    # A folder in the repository, as the user writes it.
+    folder: str = "."
 
     @property
     def commit(self) -> str | None:
@@ -81,7 +83,7 @@ def committed_hints(made: Committed) -> list[str]:
         kept = "; ".join(first_lines(made.others, _SHOWN_OTHERS))
         hints.append(f"{made.branch} has commits of others, and keeps them: {kept}")
     if made.left_over:
-        gone = delete_command(made.branch, made.remote)
+        gone = delete_command(made.branch, made.remote, made.folder)
         hints.append(
             f"{made.branch} has an earlier update, which is not needed any more; to delete it: {gone}"
         )
@@ -92,20 +94,21 @@ def committed_hints(made: Committed) -> list[str]:
     return hints
 
 
-def delete_command(branch: str, remote: Remote | None) -> str:
+def delete_command(branch: str, remote: Remote | None, folder: str) -> str:
     """Return the command that deletes a branch on its server, or here."""
     if remote is None:
-        return shell("git", "branch", "-D", branch)
-    return shell("git", "push", remote.name, "--delete", remote.branch)
+        return git("branch", "-D", branch, folder=folder)
+    return git("push", remote.name, "--delete", remote.branch, folder=folder)
 
 
 def _catch_up(made: Committed) -> str:
     """Return the command that brings a branch up to date."""
     if made.remote and not made.current:
-        return shell("git", "fetch", made.remote.name, f"{made.remote.branch}:{made.branch}")
+        return git("fetch", made.remote.name, f"{made.remote.branch}:{made.branch}", folder=made.folder)
     # A pull refuses to overwrite a changed file, even with the same content, unless it is staged.
     locks = [f":/{change.path}" for change in made.changes]
-    return f"{shell('git', 'add', *locks)} && git pull" if locks else "git pull"
+    pull = git("pull", folder=made.folder)
+    return f"{git('add', *locks, folder=made.folder)} && {pull}" if locks else pull
 
 
 def _there(made: Committed) -> str:

@@ -175,7 +175,9 @@ def test_whoever_was_faster_stays_below_ours(
     assert text_at(server, "main") == TWO
     # Theirs is not in the work tree, so the branch here stays; that is told.
     assert (head(root), status(root)) == (mine, before)
-    assert "origin has more than main here: run git add :/shop/crossplane.lock.yaml && git pull" in told.err
+    here = f"git -C {root / 'shop'}"
+    advised = f"run {here} add :/shop/crossplane.lock.yaml && {here} pull"
+    assert f"origin has more than main here: {advised}" in told.err
 
 
 def advice(told: str) -> str:
@@ -199,7 +201,7 @@ def test_afterwards_what_is_told_to_be_run_brings_everything(
     let_in_between(monkeypatch, tmp_path, rival(server, tmp_path / "rival", "elsewhere/file"))
     run(["commit", "--push", str(root / "shop")])
 
-    subprocess.run(["sh", "-c", advice(capsys.readouterr().err)], cwd=root / "shop", check=True)
+    subprocess.run(["sh", "-c", advice(capsys.readouterr().err)], cwd=tmp_path, check=True)
 
     assert head(root) == head(server, "main")
     assert git(root, "status", "--porcelain") == ""
@@ -415,7 +417,7 @@ def test_a_push_stands_even_if_the_branch_here_cannot_follow(
     assert code == 0
     assert text_at(server, "main") == TWO
     assert (head(root), git(root, "status", "--porcelain")) == before
-    assert "&& git pull" in capsys.readouterr().err
+    assert f"&& git -C {root / 'shop'} pull" in capsys.readouterr().err
 
 
 def test_a_clone_that_is_behind_pushes_on_top_of_what_is_there(

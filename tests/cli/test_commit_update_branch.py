@@ -161,7 +161,7 @@ def test_an_update_that_is_no_longer_needed_is_left_and_named(
     told = capsys.readouterr()
     assert (code, head(server, "update")) == (0, before)
     assert "Nothing to commit to update" in told.out
-    assert "git push origin --delete update" in told.err
+    assert f"git -C {fresh / 'shop'} push origin --delete update" in told.err
 
 
 def test_a_branch_with_somebody_elses_commit_is_never_rewritten(
@@ -178,8 +178,10 @@ def test_a_branch_with_somebody_elses_commit_is_never_rewritten(
     assert (code, head(server, "update"), told.out) == (3, theirs, "")
     assert git(fresh, "branch", "--list", "update") == ""
     assert f"{theirs[:12]} by hand (Kim)" in told.err
-    commands = [line.partition(": ")[2] for line in told.err.splitlines() if "git push" in line]
-    assert [shlex.split(command) for command in commands] == [["git", "push", "origin", "--delete", "update"]]
+    commands = [line.partition(": ")[2] for line in told.err.splitlines() if " push origin" in line]
+    assert [shlex.split(command) for command in commands] == [
+        ["git", "-C", str(fresh), "push", "origin", "--delete", "update"]
+    ]
 
 
 def test_the_printed_command_gives_the_branch_up(shared: tuple[Path, Path], tmp_path: Path) -> None:

@@ -320,4 +320,4 @@ def test_a_folder_whose_lock_was_removed_too_is_told_to_bring_it_back(
 
     assert code == 2
     assert "is gone, and the last commit has one" in errors
-    assert f"git checkout HEAD -- {folder / LOCK_FILE}" in errors
+    assert f"git -C {folder} checkout HEAD -- {LOCK_FILE}" in errors

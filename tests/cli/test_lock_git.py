@@ -67,7 +67,10 @@ def test_a_lock_that_git_has_and_the_folder_has_not_is_not_made_anew_without_bei
     accepted = run(["lock", "--new", str(project)])
 
     assert (refused, made, accepted) == (2, False, 0)
-    assert "git checkout HEAD" in capsys.readouterr().err
+    [line] = [one for one in capsys.readouterr().err.splitlines() if "checkout HEAD" in one]
+    # From a folder that is in no repository.
+    subprocess.run(["sh", "-c", line.partition("bring it back: ")[2]], cwd=project.anchor, check=True)
+    assert (project / LOCK_FILE).exists()
 
 
 def test_a_repository_that_cannot_be_asked_may_have_a_lock(

@@ -150,7 +150,12 @@ class Committer:
     ) -> Committed:
         """Return the commit that would be made: its message is about its parent, a pull request about the base."""
         repository, start = checkout.repository, target.start
-        made = Committed(checkout.branch, remote=checkout.remote, current=checkout.current)
+        made = Committed(
+            checkout.branch,
+            remote=checkout.remote,
+            current=checkout.current,
+            folder=str(projects[0].folder),
+        )
         if update is not None and not changed and target.again:
             made = replace(made, left_over=update.is_left_over())
         changes = [project.compare(repository, start) for project in changed]

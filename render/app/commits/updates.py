@@ -20,13 +20,13 @@ _SHOWN_DIGITS = 12
 class BranchOfOthers(Differs):
     """A branch that would have to be rewritten, and has changes that xplock did not make."""
 
-    def __init__(self, branch: str, why: Sequence[str], remote: Remote | None) -> None:
+    def __init__(self, branch: str, why: Sequence[str], remote: Remote | None, folder: str) -> None:
         super().__init__(
             f"branch {branch} cannot start again from its base: it has changes of others",
             why=first_lines(list(why), _SHOWN),
             next=[
                 "bring it up to date yourself (git rebase or git merge), or name another branch: --branch NAME",
-                f"if these changes are not needed, delete the branch: {delete_command(branch, remote)}",
+                f"if these changes are not needed, delete the branch: {delete_command(branch, remote, folder)}",
             ],
         )
 
@@ -52,7 +52,9 @@ class UpdateBranch:
             return self.base, ()
         newest = [tip for tip in others if all(self._has(tip, other) for other in others)]
         if not newest or not self._has(newest[0], self.base):
-            raise BranchOfOthers(self.name, others[(newest or list(others))[0]], self.remote)
+            raise BranchOfOthers(
+                self.name, others[(newest or list(others))[0]], self.remote, str(self.repository.root)
+            )
         return newest[0], others[newest[0]]
 
     def require_only_locks(self, planned: Snapshot) -> None:
@@ -67,7 +69,7 @@ class UpdateBranch:
                 lost = [path for path in changed if there.read(path) != planned.read(path)]
                 if lost:
                     lines = [f"{path} was changed there, and is no lock" for path in lost]
-                    raise BranchOfOthers(self.name, lines, self.remote)
+                    raise BranchOfOthers(self.name, lines, self.remote, str(self.repository.root))
 
     def is_left_over(self) -> bool:
         """Return whether the branch has commits that its base does not have."""
