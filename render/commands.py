@@ -23,7 +23,7 @@ def xplock(*words: str | PurePath, folder: str | PurePath = ".", option: str = "
 
 
 def git(*words: str | PurePath, folder: str | PurePath = ".") -> str:
-    """Return a command of git for the repository of a folder."""
+    """Return a command of git for the repository of a folder: the current folder may be in none, or in another one."""
     where = [] if str(folder) == "." else ["-C", folder]
     return shell("git", *where, *words)
 
@@ -32,12 +32,6 @@ def as_path(path: str | PurePath) -> str:
     """Return a path as a word of a command; one that starts with a dash would be read as an option."""
     text = str(path)
     return f"./{text}" if text.startswith("-") else text
-
-
-def git(*words: str | PurePath, folder: str | PurePath = ".") -> str:
-    """Return a command of git for the repository of a folder: the current folder may be in none, or in another one."""
-    where = [] if str(folder) == "." else ["-C", str(folder)]
-    return shell("git", *where, *words)
 
 
 @dataclass(frozen=True, slots=True)
