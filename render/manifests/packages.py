@@ -6,7 +6,7 @@ from render.errors import InvalidInput
 from render.lean import Any
 from render.lock.format import PACKAGE_API
 from render.lock.model import LockedPackage
-from render.manifests.sync_annotations import add_guards, remove_guards, set_wave
+from render.manifests.sync_annotations import add_guards, apply_by_server, remove_guards, set_wave
 from render.references import is_admitted
 from render.texts import first_lines, first_names
 
@@ -43,6 +43,7 @@ def render_package(package: LockedPackage, *, wave: str | None, guarded: bool) -
     elif package.released:
         # Guards from the user's manifest go, too: that file no longer exists.
         remove_guards(annotations)
+    apply_by_server(annotations)
     labels = {**_part(added, "labels"), **_part(own, "labels")}
     named = {"name": package.object_name, "labels": _by_key(labels), "annotations": _by_key(annotations)}
     return {

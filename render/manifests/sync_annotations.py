@@ -87,6 +87,16 @@ def _is_disabled(values: Mapping[str, Any]) -> bool:
     return str(values.get(_FLUX)).lower() == "disabled"
 
 
+# Otherwise Argo CD looks for an object first and creates it then. If Crossplane creates a dependency in between, the sync
+# fails with "already exists".
+_BY_SERVER = ("ServerSideApply=true",)
+
+
+def apply_by_server(annotations: dict[str, Any]) -> None:
+    """Have Argo CD create or update an object in one request, unless the user decided otherwise."""
+    add_options(annotations, _BY_SERVER)
+
+
 # The wave of pins, and of all other settings for pulling and running images.
 EARLY = "-1"
 

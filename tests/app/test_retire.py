@@ -161,7 +161,7 @@ def test_a_released_package_has_no_guard_whoever_put_it_there() -> None:
 
     rendered = render_package(released(own), wave=None, guarded=False)
 
-    assert rendered["metadata"]["annotations"] == {"a": "b", OPTIONS: "Validate=false"}
+    assert rendered["metadata"]["annotations"] == {"a": "b", OPTIONS: "Validate=false,ServerSideApply=true"}
     require_unguarded([OLD], [rendered])
 
 
@@ -170,12 +170,15 @@ def test_what_a_user_wrote_stays_where_nothing_is_released() -> None:
 
     rendered = render_package(package("old v1.0.0", fields=own), wave=None, guarded=False)
 
-    assert rendered["metadata"]["annotations"] == {OPTIONS: "Prune=false", FLUX: "disabled"}
+    assert rendered["metadata"]["annotations"] == {
+        OPTIONS: "Prune=false,ServerSideApply=true",
+        FLUX: "disabled",
+    }
 
 
-def test_a_released_package_without_options_left_has_none() -> None:
+def test_a_released_package_is_still_applied_by_the_server() -> None:
     own = {"metadata": {"annotations": {OPTIONS: "Prune=false"}}}
 
     rendered = render_package(released(own), wave=None, guarded=False)
 
-    assert "annotations" not in rendered["metadata"]
+    assert rendered["metadata"]["annotations"] == {OPTIONS: "ServerSideApply=true"}

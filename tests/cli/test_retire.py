@@ -20,7 +20,7 @@ from render.lock.model import Lock
 from render.system.files import LOCK_FILE
 
 GUARD = {
-    "argocd.argoproj.io/sync-options": "Prune=false,Delete=confirm",
+    "argocd.argoproj.io/sync-options": "Prune=false,Delete=confirm,ServerSideApply=true",
     "kustomize.toolkit.fluxcd.io/prune": "disabled",
 }
 
@@ -86,7 +86,7 @@ def test_a_package_goes_in_two_steps_and_its_manifest_with_it(
     after = rendered(shop, capsys)
     assert (first, second) == (0, 0)
     assert before["acme-app"].items() >= GUARD.items()
-    assert not between["acme-app"].keys() & GUARD.keys()
+    assert between["acme-app"] == {"argocd.argoproj.io/sync-options": "ServerSideApply=true"}
     assert between["acme-old"].items() >= GUARD.items()
     assert before.keys() - after.keys() == {"acme-app"}
 

@@ -8,7 +8,7 @@ from render.manifests.deactivation import render_deactivated
 from render.versions import parse_version
 
 GUARDS = {
-    "argocd.argoproj.io/sync-options": "Prune=false,Delete=confirm",
+    "argocd.argoproj.io/sync-options": "Prune=false,Delete=confirm,ServerSideApply=true",
     "kustomize.toolkit.fluxcd.io/prune": "disabled",
 }
 FIELDS = {
@@ -68,6 +68,6 @@ def test_from_crossplane_v2_4_on_no_revision_is_rendered() -> None:
 def test_a_released_package_has_lost_its_guard_and_nothing_else() -> None:
     (guarded, *_), (released, *_) = render("v2.3.4"), render("v2.3.4", guarded=False)
 
-    del guarded["metadata"]["annotations"]["argocd.argoproj.io/sync-options"]
+    guarded["metadata"]["annotations"]["argocd.argoproj.io/sync-options"] = "ServerSideApply=true"
     del guarded["metadata"]["annotations"]["kustomize.toolkit.fluxcd.io/prune"]
     assert released == guarded

@@ -29,7 +29,10 @@ from render.yaml.writer import format_document
 ACME = "xpkg.example.org/acme"
 WAVE = "argocd.argoproj.io/sync-wave"
 OPTIONS = "argocd.argoproj.io/sync-options"
-GUARDS = {OPTIONS: "Prune=false,Delete=confirm", "kustomize.toolkit.fluxcd.io/prune": "disabled"}
+GUARDS = {
+    OPTIONS: "Prune=false,Delete=confirm,ServerSideApply=true",
+    "kustomize.toolkit.fluxcd.io/prune": "disabled",
+}
 TAGS_ONLY = Settings(pin=PinMode.TAG, guard=False)
 
 RUNTIME = {
@@ -103,7 +106,7 @@ def test_one_provider_is_rendered_as_its_pin_and_its_package_object() -> None:
         "  labels:\n"
         "    team: x\n"
         "  annotations:\n"
-        '    argocd.argoproj.io/sync-options: "Prune=false,Delete=confirm"\n'
+        '    argocd.argoproj.io/sync-options: "Prune=false,Delete=confirm,ServerSideApply=true"\n'
         "    kustomize.toolkit.fluxcd.io/prune: disabled\n"
         "spec:\n"
         "  package: xpkg.example.org/acme/nop:v0.4.0\n"

@@ -5,10 +5,13 @@ from rig.builders.locks import digest, package, source
 from rig.cluster.crds import problems_of
 
 from render.errors import InvalidInput
+from render.lock.model import State
 from render.manifests.packages import REQUIRED_BY, check_admitted, render_package
 from render.packages import Kind
 
 ACME = "xpkg.example.org/acme"
+OPTIONS = "argocd.argoproj.io/sync-options"
+BY_SERVER = {OPTIONS: "ServerSideApply=true"}
 
 
 def test_a_dependency_has_a_name_a_tag_and_its_dependants() -> None:
@@ -21,7 +24,7 @@ def test_a_dependency_has_a_name_a_tag_and_its_dependants() -> None:
         "kind": "Provider",
         "metadata": {
             "name": "acme-base",
-            "annotations": {"xplock.dev/required-by": f"{ACME}/app, {ACME}/tool"},
+            "annotations": {**BY_SERVER, "xplock.dev/required-by": f"{ACME}/app, {ACME}/tool"},
         },
         "spec": {"package": f"{ACME}/base:v1.2.0"},
     }
@@ -40,7 +43,7 @@ def test_each_kind_of_package_is_rendered_as_its_own_kind(kind: Kind) -> None:
 def test_a_package_without_fields_has_no_empty_sections() -> None:
     made = render_package(package("base v1.2.0"), wave=None, guarded=False)
 
-    assert made["metadata"] == {"name": "acme-base"}
+    assert made["metadata"] == {"name": "acme-base", "annotations": BY_SERVER}
     assert list(made) == ["apiVersion", "kind", "metadata", "spec"]
 
 
@@ -63,12 +66,12 @@ def test_the_fields_of_the_users_manifest_stay_in_one_order() -> None:
     assert made["metadata"] == {
         "name": "acme-base",
         "labels": {"app": "y", "team": "x"},
-        "annotations": {"a": "2", "z": "1"},
+        "annotations": {"a": "2", **BY_SERVER, "z": "1"},
         "finalizers": ["b.example/keep", "a.example/keep"],
     }
     assert list(made["metadata"]) == ["name", "labels", "annotations", "finalizers"]
     assert list(made["metadata"]["labels"]) == ["app", "team"]
-    assert list(made["metadata"]["annotations"]) == ["a", "z"]
+    assert list(made["metadata"]["annotations"]) == ["a", OPTIONS, "z"]
     assert list(made["spec"]) == ["package", "commonLabels", "packagePullPolicy", "revisionHistoryLimit"]
     assert list(made["spec"]["commonLabels"]) == ["a", "z"]
     assert problems_of(made) == []
@@ -92,7 +95,7 @@ def test_the_manifest_wins_over_the_settings_key_by_key() -> None:
     )
 
     assert made["metadata"]["labels"] == {"team": "mine", "tier": "base"}
-    assert made["metadata"]["annotations"] == {"note": "mine", "more": "1"}
+    assert made["metadata"]["annotations"] == {"note": "mine", "more": "1", **BY_SERVER}
     assert made["spec"] == {
         "package": f"{ACME}/base:v1.2.0",
         "packagePullPolicy": "Always",
@@ -157,7 +160,7 @@ def test_waves_and_guards_join_the_annotations_in_order() -> None:
     made = render_package(package("base v1.2.0", fields=fields), wave="3", guarded=True)
 
     assert list(made["metadata"]["annotations"].items()) == [
-        ("argocd.argoproj.io/sync-options", "Prune=false,Delete=confirm"),
+        (OPTIONS, "Prune=false,Delete=confirm,ServerSideApply=true"),
         ("argocd.argoproj.io/sync-wave", "3"),
         ("kustomize.toolkit.fluxcd.io/prune", "disabled"),
         ("note", "mine"),
@@ -165,8 +168,28 @@ def test_waves_and_guards_join_the_annotations_in_order() -> None:
     assert problems_of(made) == []
 
 
+@pytest.mark.parametrize("state", list(State))
+@pytest.mark.parametrize("guarded", [True, False])
+def test_argo_cd_applies_every_package_by_the_server(state: State, guarded: bool) -> None:
+    for released in (False, not guarded):
+        made = render_package(
+            package("base v1.2.0", state=state, released=released), wave=None, guarded=guarded
+        )
+
+        guards = "Prune=false,Delete=confirm," * guarded
+        assert made["metadata"]["annotations"][OPTIONS] == f"{guards}ServerSideApply=true"
+
+
+def test_a_user_decides_against_applying_by_the_server() -> None:
+    fields = {"metadata": {"annotations": {OPTIONS: "ServerSideApply=false"}}}
+
+    made = render_package(package("base v1.2.0", fields=fields), wave=None, guarded=True)
+
+    assert made["metadata"]["annotations"][OPTIONS] == "ServerSideApply=false,Prune=false,Delete=confirm"
+
+
 def test_rendering_leaves_the_lock_as_it_is() -> None:
-    fields = {"metadata": {"annotations": {"argocd.argoproj.io/sync-options": "Validate=false"}}, "spec": {}}
+    fields = {"metadata": {"annotations": {OPTIONS: "Validate=false"}}, "spec": {}}
     before = repr(fields)
 
     render_package(package("base v1.2.0", fields=fields, detached=("x",)), wave="1", guarded=True)
@@ -179,7 +202,7 @@ def test_no_field_replaces_the_locked_package() -> None:
 
     made = render_package(package("base v1.2.0", fields=fields, overrides=fields), wave=None, guarded=False)
 
-    assert made["metadata"] == {"name": "acme-base"}
+    assert made["metadata"] == {"name": "acme-base", "annotations": BY_SERVER}
     assert made["spec"] == {"package": f"{ACME}/base:v1.2.0"}
 
 
@@ -191,7 +214,7 @@ def test_fields_that_are_no_mappings_are_left_out() -> None:
         package("base v1.2.0", fields=fields, overrides=overrides), wave=None, guarded=False
     )
 
-    assert made["metadata"] == {"name": "acme-base"}
+    assert made["metadata"] == {"name": "acme-base", "annotations": BY_SERVER}
     assert made["spec"] == {"package": f"{ACME}/base:v1.2.0"}
 
 
