@@ -1,6 +1,5 @@
 """What Argo CD did with an Application, one operation after the other."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
@@ -10,9 +9,8 @@ Events: TypeAlias = Sequence[tuple[str, Object]]
 # Kind and name.
 Key: TypeAlias = tuple[str, str]
 
+_PACKAGES = ("Provider", "Configuration", "Function")
 _RETRYING = ". Retrying attempt"
-_MADE = r'[\w.]+ "[^"]+" already exists'
-_RIVALS = re.compile(rf"one or more objects failed to apply, reason: {_MADE}(?:, ?{_MADE})*")
 _UNCHANGED, _BY_SERVER, _PRUNED = " unchanged", " serverside-applied", "pruned"
 
 
@@ -22,22 +20,16 @@ def operation_states(name: str, events: Events) -> list[Object]:
 
 
 def failures_of(name: str, events: Events) -> list[str]:
-    """Return why operations of an Application failed, but for what Crossplane made at the very same moment.
-
-    Argo CD looks for an object, and then creates it. In between Crossplane may have made it for a package that was there
-    before (in 2 of 16 closures, measured); the Application's retry policy is there for that.
-    """
-    states = operation_states(name, events)
-    told = [str(state["message"]) for state in states if _has_failed(state)]
-    return [text for text in told if not _RIVALS.fullmatch(text.partition(_RETRYING)[0])]
+    """Return why operations of an Application failed, including those that were tried again."""
+    return [str(state["message"]) for state in operation_states(name, events) if _has_failed(state)]
 
 
 def operations_of(name: str, events: Events) -> list[str]:
     """Return the commit of every operation of an Application that did anything, in order.
 
-    Revisions are applied on the server's side, so only their own events show whether an operation changed them. That may
-    happen once after a commit: package and revision are deactivated together, and if Crossplane sees the revision first,
-    it activates that again. A second time means that Argo CD and Crossplane fight.
+    Packages and revisions are applied on the server's side, so only their own events show whether an operation changed
+    them. For revisions that may happen once after a commit: package and revision are deactivated together, and if Crossplane
+    sees the revision first, it activates that again. A second time means that Argo CD and Crossplane fight.
     """
     ended = {state["startedAt"]: state for state in operation_states(name, events) if "finishedAt" in state}
     found: list[str] = []
@@ -46,7 +38,7 @@ def operations_of(name: str, events: Events) -> list[str]:
         commit = _commit(state)
         if _is_idle(name, state, events):
             continue
-        if _only_switches_off(state) and commit not in insisted:
+        if _only_switches_off(name, state, events) and commit not in insisted:
             insisted.add(commit)
             continue
         found.append(commit)
@@ -68,10 +60,14 @@ def _commit(state: Object) -> str:
     return str(state["operation"]["sync"]["revision"])
 
 
-def _only_switches_off(state: Object) -> bool:
-    """Return whether an operation is a heal that applies nothing but revisions."""
-    return "resources" in state["operation"]["sync"] and all(
-        message.endswith((_UNCHANGED, _BY_SERVER)) for _, message in _results(state)
+def _only_switches_off(name: str, state: Object, events: Events) -> bool:
+    """Return whether an operation is a heal that changes nothing but revisions."""
+    if "resources" not in state["operation"]["sync"]:
+        return False
+    same = _same_during(*_split(name, state["startedAt"], events))
+    return all(
+        message.endswith(_UNCHANGED) or (message.endswith(_BY_SERVER) and (_is_revision(key) or key in same))
+        for key, message in _results(state)
     )
 
 
@@ -103,9 +99,9 @@ def _split(name: str, started: str, events: Events) -> tuple[Events, Events]:
 
 
 def _same_during(before: Events, during: Events) -> set[Key]:
-    """Return the revisions that were there before an operation, and wanted to be the same until it had ended."""
-    wanted = dict(_revisions(before))
-    changed = {key for key, desired in _revisions(during) if desired != wanted.get(key)}
+    """Return what was there before an operation, and was wanted to be the same until it had ended."""
+    wanted = dict(_wanted(before))
+    changed = {key for key, value in _wanted(during) if value != wanted.get(key)}
     return wanted.keys() - changed
 
 
@@ -119,9 +115,22 @@ def _going(before: Events) -> set[Key]:
     }
 
 
-def _revisions(events: Events) -> Iterator[tuple[Key, str]]:
-    # All that the server is to apply is this one field; Crossplane sets the others.
+def _wanted(events: Events) -> Iterator[tuple[Key, object]]:
+    """Yield what packages and revisions are wanted to be; None for deleted ones."""
     for event, value in events:
-        if value["kind"].endswith("Revision"):
-            desired = "" if event == "DELETED" else value["spec"]["desiredState"]
-            yield (value["kind"], value["metadata"]["name"]), desired
+        key = (value["kind"], value["metadata"]["name"])
+        if _is_revision(key) or value["kind"] in _PACKAGES:
+            yield key, None if event == "DELETED" else _fields(value)
+
+
+def _fields(value: Object) -> object:
+    metadata = value["metadata"]
+    if value["kind"] in _PACKAGES:
+        # The generation changes with every field of the spec.
+        return metadata["generation"], metadata.get("labels", {}), metadata.get("annotations", {})
+    # All that the server is to apply is this one field; Crossplane sets the others.
+    return value["spec"]["desiredState"]
+
+
+def _is_revision(key: Key) -> bool:
+    return key[0].endswith("Revision")
