@@ -37,7 +37,7 @@ E2E_IMAGE := $(if $(filter tests/e2e/test_image.py,$(E2E)),image)
 E2E_FLUX := $(if $(filter tests/e2e/test_flux.py,$(E2E)),flux)
 PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo quick test style e2e soak docs examples bench bench-cluster dist image requirements servers flux go tools image-tools clean
+.PHONY: demo quick test style e2e soak first-syncs docs examples bench bench-cluster dist image requirements servers flux go tools image-tools clean
 
 demo: $(VENV)/runtime ## Build the example packages, lock and render a project, and move a package.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -55,8 +55,8 @@ style: $(VENV)/ready
 	$(BIN)/lint-imports --no-logo
 
 # Other versions of the servers than the newest: make e2e CROSSPLANE=v2.3.4 ARGOCD=v3.2.11
-e2e soak servers go bench-cluster: export XPLOCK_E2E_CROSSPLANE := $(CROSSPLANE)
-e2e soak servers go bench-cluster: export XPLOCK_E2E_ARGOCD := $(ARGOCD)
+e2e soak first-syncs servers go bench-cluster: export XPLOCK_E2E_CROSSPLANE := $(CROSSPLANE)
+e2e soak first-syncs servers go bench-cluster: export XPLOCK_E2E_ARGOCD := $(ARGOCD)
 # With RECORD=1 the versions that passed go into the record of which the page about compatibility is made.
 e2e: export XPLOCK_E2E_RECORD := $(RECORD)
 
@@ -68,6 +68,9 @@ soak: servers ## 200 random edits of a folder, different ones each time; each is
 	@seed=$${XPLOCK_SOAK_SEED:-$$($(BIN)/python -c 'import secrets; print(secrets.randbelow(10**6))')}; \
 	echo "to repeat these edits: XPLOCK_SOAK_SEED=$$seed make soak"; \
 	XPLOCK_SOAK_SEED=$$seed XPLOCK_SOAK_EDITS=$${XPLOCK_SOAK_EDITS:-200} $(BIN)/pytest -s tests/e2e/test_soak.py
+
+first-syncs: servers ## 50 first syncs of folders in which Crossplane and Argo CD race for every package: none may fail.
+	XPLOCK_FIRST_SYNCS=$${XPLOCK_FIRST_SYNCS:-50} $(BIN)/pytest -s tests/e2e/test_first_sync.py
 
 examples: $(VENV)/ready ## Write the expected output of the examples again; then read the diff.
 	XPLOCK_CACHE_DIR= PYTHONPATH=tests $(BIN)/python -m rig.docs.examples
