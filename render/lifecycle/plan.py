@@ -12,6 +12,7 @@ from render.lifecycle.strategies import choose_strategies, replaced_sources
 from render.lock.candidates import lock_dependencies
 from render.lock.derived.detaching import EVERYTHING, completed_name, find_reasons
 from render.lock.derived.fields import manifest_fields
+from render.lock.derived.pins import records_of_pins
 from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage, Provided, State, named_source
 from render.moves import Strategy
@@ -173,7 +174,7 @@ def _deactivate(one: MovedPackage) -> LockedPackage:
         dependencies=(),
         detached=(),
         stale_entry=(),
-        replaces=(),
+        replaces=records_of_pins(one.old),
     )
 
 

@@ -11,6 +11,7 @@ from render.lock.derived.pins import drop_foreign_pins
 from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage, spec_of
 from render.lock.stale_entries import stale_entry
+from render.moves import follow_moves
 from render.overrides import override_fields
 from render.settings import PinMode
 
@@ -24,7 +25,7 @@ def make_lock(plan: Plan) -> Lock:
         package = replace(after, required_by=required_by, replaces=replaced[after.source])
         packages[after.source] = _carry_over(package, before, plan)
     lock = replace(plan.after, packages=packages, inputs=dict(sorted(plan.context.record.items())))
-    return drop_foreign_pins(lock)
+    return drop_foreign_pins(lock, follow_moves(plan.answer.entries))
 
 
 def _carry_over(package: LockedPackage, before: LockedPackage | None, plan: Plan) -> LockedPackage:

@@ -1,48 +1,78 @@
-"""Kept pins: those of a package's own sources, and of the sources that it has replaced."""
+"""Kept pins: those of a package's own sources, and of the sources whose object became its own."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from render.lean import replace
-from render.lock.model import KeptPin, Lock, LockedPackage, State, pin_places
+from render.lock.model import KeptPin, Lock, LockedPackage, Replaced, State, pin_places
+from render.moves import Consent, Move, Strategy, follow_moves
+from render.names import object_name
+from render.references import Source
 from render.settings import PinMode, Settings
+
+# In every other move the old object stays itself, or there was none, so its images are not those of the new one.
+_KEEPS_OBJECT = (Strategy.ALIAS, Strategy.REPOINT)
 
 
 def check_pins(lock: Lock, settings: Settings) -> Iterator[str]:
     """Yield the pins that would redirect another package, and those that the pin mode rules out."""
+    moves: Mapping[Source, Move] | None = None
     for package in lock.installed():
         if not (package.kept_pins or package.installed_as):
             continue
+        moves = follow_moves(settings.moves) if moves is None else moves
         for pin in package.kept_pins:
-            if not _belongs(pin, package, lock):
+            if not _belongs(pin, package, lock, moves):
                 named, place = pin_places(package, pin)
                 yield f"{package.source} keeps a pin of {named}:{pin.tag} to {place}, and has not replaced both"
         if package.state is State.WANTED and settings.pin is not PinMode.DIGEST:
             yield f"{package.source} keeps pins or is an alias, which takes `pin: digest`"
 
 
-def drop_foreign_pins(lock: Lock) -> Lock:
-    """Return a lock without pins of sources that their packages have not replaced any more."""
+def drop_foreign_pins(lock: Lock, moves: Mapping[Source, Move]) -> Lock:
+    """Return a lock without pins of sources that their packages have not replaced, or not any more."""
     if not any(package.kept_pins for package in lock.installed()):
         return lock
-    packages = {source: _with_own_pins(package, lock) for source, package in lock.packages.items()}
-    deactivated = {source: _with_own_pins(package, lock) for source, package in lock.deactivated.items()}
+
+    def own(package: LockedPackage) -> LockedPackage:
+        pins = tuple(pin for pin in package.kept_pins if _belongs(pin, package, lock, moves))
+        return replace(package, kept_pins=pins)
+
+    packages = {source: own(package) for source, package in lock.packages.items()}
+    deactivated = {source: own(package) for source, package in lock.deactivated.items()}
     return replace(lock, packages=packages, deactivated=deactivated)
 
 
-def _with_own_pins(package: LockedPackage, lock: Lock) -> LockedPackage:
-    return replace(package, kept_pins=tuple(pin for pin in package.kept_pins if _belongs(pin, package, lock)))
+def records_of_pins(package: LockedPackage) -> tuple[Replaced, ...]:
+    """Return what a package has replaced, as far as its kept pins need it."""
+    sources = {source for pin in package.kept_pins for source in pin_places(package, pin)}
+    return tuple(one for one in package.replaces if one.source in sources)
 
 
-def _belongs(pin: KeptPin, package: LockedPackage, lock: Lock) -> bool:
-    """Return whether a pin redirects one of a package's own sources to another one of them.
-
-    What a leaving package has replaced is history; its pins must not redirect the sources of other packages.
-    """
+def _belongs(pin: KeptPin, package: LockedPackage, lock: Lock, moves: Mapping[Source, Move]) -> bool:
+    """Return whether a pin redirects an image that its object named once to a source that its bytes were at once."""
+    own = {package.source, package.cluster_source}
     named, place = pin_places(package, pin)
-    if package.state is State.WANTED:
-        return {package.source, package.cluster_source, *(one.source for one in package.replaces)} >= {
-            named,
-            place,
-        }
-    others = [other for other in lock.installed() if other is not package]
-    return named not in {source for other in others for source in (other.source, other.cluster_source)}
+    if named == package.cluster_source and place in own:
+        return True
+    kept = [one for one in package.replaces if one.strategy in _KEEPS_OBJECT and _agreed(one, package, moves)]
+    # The object is named for each source that it named, since no other object can become an alias or be repointed.
+    names = {package.object_name, *map(object_name, own)}
+    nameable = own.union(one.source for one in kept if object_name(one.source) in names)
+    if named not in nameable or place not in own.union(one.source for one in kept):
+        return False
+    # A deactivated alias has the source of its successor.
+    return named == package.cluster_source or named not in _sources_of_others(package, lock)
+
+
+def _agreed(one: Replaced, package: LockedPackage, moves: Mapping[Source, Move]) -> bool:
+    """Return whether a move has its entry in the settings, or is a claim; a claim is compared with the package online."""
+    if one.source not in moves:
+        return one.consent is Consent.CLAIM
+    targets = moves[one.source].targets
+    return one.consent is Consent.MOVES and not {package.source, *package.replaced_by}.isdisjoint(targets)
+
+
+def _sources_of_others(package: LockedPackage, lock: Lock) -> set[Source]:
+    """Return the sources that other objects of the cluster have: here, and in used folders."""
+    others = [*(one for one in lock.installed() if one is not package), *lock.provided.values()]
+    return {source for other in others for source in (other.source, other.cluster_source)}
