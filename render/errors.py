@@ -31,6 +31,10 @@ class InvalidInput(RenderError):
     exit_code = 2
 
 
+class Unavailable(RenderError):
+    """A question that got no answer, so that nothing is known; asking again may help."""
+
+
 class UnusableContent(RenderError):
     """Content that is no usable package; asking again will not change it."""
 

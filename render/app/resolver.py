@@ -11,7 +11,7 @@ from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Progress, Reporter
 from render.commands import LockCall
 from render.crossplane import note_on_crossplane
-from render.errors import RenderError, Unsatisfiable, in_one_line
+from render.errors import RenderError, Unavailable, Unsatisfiable, in_one_line
 from render.folders.neighbours import Neighbours, read_neighbours
 from render.folders.provided import find_unsuited
 from render.inputs.folders import list_jsonnet_files
@@ -215,7 +215,7 @@ class Resolver:
             update = self._resolve(inputs, lock, around, LockedVersions(catalog, lock))
         except Unsatisfiable:
             return self._update_lock(inputs, lock, around)
-        except RenderError as error:
+        except Unavailable as error:
             if self._check:
                 raise
             # It answers the inputs all the same, and a registry that is down must not get in the way.

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from render.errors import RenderError
+from render.errors import Unavailable
 from render.limits import KIB, Limits, format_bytes, setting
 from render.system.programs import Finished, NotStarted, Program, TooMuchOutput, TooSlow, find_program
 from render.texts import is_encodable, redact
@@ -13,7 +13,7 @@ _HELPER_BYTES = 64 * KIB
 _NOT_FOUND = b"credentials not found"
 
 
-class HelperFailed(RenderError):
+class HelperFailed(Unavailable):
     """A credential helper that failed; one without credentials for the server is no failure."""
 
     def __init__(self, helper: str, server: str, why: str, *, next: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO
 
-from render.errors import RenderError
+from render.errors import Unavailable
 from render.nearest import nearest_tags
 from render.references import Digest, Reference, Source, is_digest, is_tag
 from render.registry.cache import Cache
@@ -20,7 +20,7 @@ _SHOWN = 6
 _MANIFEST, _TAGS, _TAG = "manifest", "tags", "tag"
 
 
-class Offline(RenderError):
+class Offline(Unavailable):
     """Something that neither a layout nor the cache has, while registries must not be asked."""
 
     def __init__(self, what: Source | Reference, why: str = "neither a layout nor the cache has it") -> None:

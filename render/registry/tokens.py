@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlencode
 
-from render.errors import RenderError
+from render.errors import Unavailable
 from render.references import Source
 from render.registry.access import RegistrySettings
 from render.registry.addresses import RequestRefused, api_address, host_of, is_private, split_url
@@ -29,7 +29,7 @@ _SPARE_SECONDS = 5
 _LONGEST_LIFETIME = 3_600
 
 
-class AccessDenied(RenderError):
+class AccessDenied(Unavailable):
     """A registry that denies access."""
 
 

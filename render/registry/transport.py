@@ -15,7 +15,7 @@ from urllib.parse import SplitResult
 
 import urllib3
 
-from render.errors import RenderError, UnusableContent
+from render.errors import RenderError, Unavailable, UnusableContent
 from render.limits import MIB, LimitExceeded, Limits
 from render.references import Digest
 from render.registry.access import RegistrySettings
@@ -32,7 +32,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 2.0
 
 
-class RegistryUnreachable(RenderError):
+class RegistryUnreachable(Unavailable):
     """A host that gave no usable response."""
 
 

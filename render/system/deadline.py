@@ -3,14 +3,14 @@
 import time
 from collections.abc import Callable, Mapping
 
-from render.errors import InvalidInput, RenderError
+from render.errors import InvalidInput, Unavailable
 from render.limits import Limits
 
 _SETTING = "XPLOCK_DEADLINE"
 _LONGEST = 86_400
 
 
-class DeadlineExceeded(RenderError):
+class DeadlineExceeded(Unavailable):
     """The whole run took too long."""
 
     def __init__(self, seconds: float, waiting_for: str) -> None:
