@@ -30,6 +30,7 @@ from render.limits import Limits
 from render.lock.file import read_lock_bytes
 from render.lock.format import check_revision, format_lock
 from render.lock.model import FORMAT_REVISION, Lock, LockedPackage, State
+from render.lock.published import Witness, drop_missing_pins, missing_versions
 from render.lock.verify import VerifyFinding, verify_tag
 from render.packages import Package
 from render.references import Reference, Source
@@ -223,7 +224,13 @@ class Resolver:
                 f"{inputs.folder / LOCK_FILE} stays unconfirmed: {in_one_line(error, advice=False)}"
             )
             return lock, ()
-        return (lock, ()) if update.lock == lock else self._update_lock(inputs, lock, around)
+        gone = self._missing(update.lock, [State.WANTED], inputs)
+        if update.lock != lock or gone:
+            return self._update_lock(inputs, lock, around)
+        after, notes = self._without_missing(lock, inputs)
+        for note in notes:
+            self._reporter.warn(note)
+        return after, tuple(notes)
 
     def _update_lock(self, inputs: Inputs, current: Lock, around: Neighbours) -> tuple[Lock, tuple[str, ...]]:
         catalog = self._catalog(inputs)
@@ -235,24 +242,43 @@ class Resolver:
             update = self._resolve(inputs, current, around, catalog)
             call = self._options.call or LockCall((str(inputs.folder),))
             tags = self._moved_tags(current, update.lock, catalog, call)
-        notes = (*update.notes, *tags, *_moved_below(inputs.folder, current, update.lock, self.limits))
+        after, lost = self._without_missing(update.lock, inputs)
+        notes = (*update.notes, *tags, *lost, *_moved_below(inputs.folder, current, after, self.limits))
         for note in notes:
             self._reporter.warn(note)
-        return update.lock, notes
+        return after, notes
+
+    def _missing(self, lock: Lock, states: Sequence[State], inputs: Inputs) -> list[str]:
+        with ThreadPoolExecutor(self.limits.parallel, thread_name_prefix="xplock-tags") as pool:
+            return list(missing_versions(lock, states, self._witness(inputs), pool.map))
+
+    def _without_missing(self, lock: Lock, inputs: Inputs) -> tuple[Lock, list[str]]:
+        """Return a lock without kept pins that lead nowhere, and what is known of tags that are gone."""
+        with ThreadPoolExecutor(self.limits.parallel, thread_name_prefix="xplock-tags") as pool:
+            after, notes = drop_missing_pins(lock, self._witness(inputs), pool.map)
+        leaving = self._missing(after, [State.ORPHANED, State.DEACTIVATED], inputs)
+        return after, [
+            *notes,
+            *(f"{one}; it is leaving, and its tag was removed, or the lock was edited" for one in leaving),
+        ]
+
+    def _witness(self, inputs: Inputs) -> Witness:
+        known = self._catalog(inputs, offline=True)
+        return Witness(known, None if self._offline else self._catalog(inputs))
 
     def _resolve(self, inputs: Inputs, current: Lock, around: Neighbours, catalog: Catalog) -> LockUpdate:
         with self._reporter.progress(f"resolving {inputs.folder}") as progress:
             watched = _Watched(catalog, progress, self._head_start_of(inputs))
             return update_lock(inputs, current, watched, self.limits, self._options, around)
 
-    def _catalog(self, inputs: Inputs) -> "PackageCatalog":
+    def _catalog(self, inputs: Inputs, *, offline: bool = False) -> "PackageCatalog":
         # Imported late: a lock that is up to date needs no HTTP.
         from render.app.world import open_world
 
         if self._world is None:
             self._world = open_world(self._operator, self._reporter, deadline=self._deadline)
         layouts = [*self._layouts, *inputs.settings.layouts]
-        return self._world.catalog(layouts, inputs.rewrites, offline=self._offline)
+        return self._world.catalog(layouts, inputs.rewrites, offline=offline or self._offline)
 
     def _head_start_of(self, inputs: Inputs) -> HeadStart | None:
         # Another folder may have other rewrites.

@@ -14,6 +14,7 @@ from render.folders.provided import compare_provided
 from render.inputs.projects import Inputs
 from render.inputs.record import ROOT
 from render.lifecycle.carry_over import note_lost_fields
+from render.lifecycle.leaving_facts import correct_leaving
 from render.lifecycle.other_folders import note_takeovers, refuse_provided
 from render.lifecycle.ownership import (
     InstalledObjects,
@@ -99,6 +100,7 @@ def update_lock(
 ) -> LockUpdate:
     """Lock every package that a folder needs; versions of the lock before stay while they fit."""
     _refuse_unknown_roots(inputs, before)
+    before = correct_leaving(before, catalog, limits)
     context = _make_context(inputs, before, catalog, options, neighbours)
     refuse_provided(inputs.roots, inputs.settings.moves, before, context.neighbours)
     answer = resolve_with_moves(_make_wanted(inputs, context, options), context, catalog, limits)

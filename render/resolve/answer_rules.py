@@ -110,7 +110,8 @@ def _check_lost(resolution: Resolution, wanted: Wanted, universe: Callable[[Sour
         if fits and not offered:
             raise LostVersion(
                 f"{source} would move {'up' if goes_up else 'down'} from {before} to {chosen.candidate}",
-                why=f"{before} still satisfies every dependant, but its registry no longer has it",
+                why=f"{before} still satisfies every dependant, but its registry does not have it; it was removed, or the "
+                "lock was edited",
                 next=[
                     f"find out why; to accept the change: {wanted.call.upgrading(str(source), str(chosen.candidate))}",
                     f"or any change of this kind: {wanted.call.again('--allow-downgrade')}",
