@@ -8,13 +8,14 @@ from types import MappingProxyType
 
 from render.errors import RenderError, Unsatisfiable
 from render.lifecycle.carry_over import carry_pins
+from render.lifecycle.claims_made import claims_of, is_claimed
 from render.lifecycle.states import Plan
 from render.lock.derived.moves import may_claim, missing_consent, unagreed_records
 from render.lock.graph import LockGraph
-from render.lock.model import Lock, LockedPackage, Replaced, pin_places
+from render.lock.model import KeptPin, Lock, LockedPackage, Replaced, pin_places
 from render.moves import Consent, Move, follow_moves, format_moves
 from render.packages import Kind
-from render.references import PartialSource, Source
+from render.references import Source
 from render.resolve.model import Resolution
 from render.settings import SETTINGS_FILE, PinMode
 from render.texts import linked
@@ -93,9 +94,9 @@ def find_claims(
 class MoveWithoutConsent(Unsatisfiable):
     """A move that the lock records and still needs, and whose consent is gone."""
 
-    def __init__(self, package: LockedPackage, one: Replaced) -> None:
+    def __init__(self, package: LockedPackage, one: Replaced, missing: str) -> None:
         super().__init__(
-            f"{package.source} replaces {one.source} in the lock, and {missing_consent(one)}",
+            f"{package.source} replaces {one.source} in the lock, and {missing}",
             why="the move is still needed: the replaced package is installed, a package depends on it, or its pin is kept",
             next=[
                 f"write it in {SETTINGS_FILE}:",
@@ -160,30 +161,43 @@ def check_moves_have_consent(plan: Plan) -> Iterator[RenderError]:
     """A move that an earlier lock made and that is still needed has an entry in the settings, or a claim that counts."""
     named = {one.named for needs in LockGraph(plan.after).needs.values() for one in needs}
     pinned = {
-        (after.source, source)
-        for before, after in plan.active()
-        for pin in carry_pins(before, after)
-        for source in pin_places(after, pin)
+        (source, place)
+        for source, (after, pins) in _pins(plan).items()
+        for pin in pins
+        for place in pin_places(after, pin)
         if plan.context.settings.pin is PinMode.DIGEST
     }
-    for package, one in _unagreed(plan):
+    for package, one, missing in _unagreed(plan):
         needed = one.source in plan.after.deactivated or one.source in named
         if needed or package.installed_as == one.source or (package.source, one.source) in pinned:
-            yield MoveWithoutConsent(package, one)
+            yield MoveWithoutConsent(package, one, missing)
 
 
 def agreed_records(plan: Plan) -> dict[Source, tuple[Replaced, ...]]:
     """Return what each active package has replaced, without the moves that have no consent any more."""
-    gone = {(package.source, one.source) for package, one in _unagreed(plan)}
+    gone = {(package.source, one.source) for package, one, _ in _unagreed(plan)}
     return {
         source: tuple(one for one in package.replaces if (source, one.source) not in gone)
         for source, package in plan.after.packages.items()
     }
 
 
-def _unagreed(plan: Plan) -> list[tuple[LockedPackage, Replaced]]:
+def _unagreed(plan: Plan) -> Iterator[tuple[LockedPackage, Replaced, str]]:
+    """Yield the records of moves to which no one agrees, and why; the bytes of a package have to make its claims."""
     moves = follow_moves(plan.answer.entries)
-    return list(unagreed_records(plan.after, plan.draft.roots.keys(), moves))
+    for package, one in unagreed_records(plan.after, plan.draft.roots.keys(), moves):
+        yield package, one, missing_consent(one)
+    if plan.context.objects is None:
+        return
+    for package, pins in _pins(plan).values():
+        for one in package.replaces:
+            if not is_claimed(one, package, pins, plan.context.objects.catalog):
+                yield package, one, "its bytes make no such claim: was the lock edited?"
+
+
+def _pins(plan: Plan) -> dict[Source, tuple[LockedPackage, tuple[KeptPin, ...]]]:
+    """Return every package that is active after, with the pins that it keeps."""
+    return {after.source: (after, carry_pins(before, after)) for before, after in plan.active()}
 
 
 def check_moves_keep_the_kind(plan: Plan) -> Iterator[RenderError]:
@@ -217,8 +231,8 @@ def check_moved_functions_are_asked_for(plan: Plan) -> Iterator[RenderError]:
 
 def _claims(resolution: Resolution) -> Iterator[tuple[Source, Source]]:
     for source, chosen in resolution.packages.items():
-        for replaced in chosen.package.metadata.replaces:
-            yield source, replaced.complete(source) if isinstance(replaced, PartialSource) else replaced
+        for replaced in sorted(claims_of(chosen.package)):
+            yield source, replaced
 
 
 def _kinds_of_needed(resolution: Resolution) -> dict[Source, Kind | None]:

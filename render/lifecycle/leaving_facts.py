@@ -4,10 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 from render.errors import Differs, RenderError
 from render.lean import replace
+from render.lifecycle.claims_made import is_claimed
 from render.limits import Limits
 from render.lock.candidates import lock_dependencies
 from render.lock.freshness import unmet_dependencies
-from render.lock.model import Lock, LockedPackage, State
+from render.lock.model import Lock, LockedPackage, Replaced, State
 from render.packages import count_kinds, defined_groups, digest_objects
 from render.references import Reference
 from render.resolve.edges import dependency_edges
@@ -62,4 +63,10 @@ def _correct(locked: LockedPackage, catalog: Catalog) -> LockedPackage:
         groups=defined_groups(metadata.kind, objects),
         family=metadata.family,
         crossplane=metadata.crossplane.text if metadata.crossplane else None,
+        replaces=tuple(one for one in locked.replaces if _is_believed(one, locked, catalog)),
     )
+
+
+def _is_believed(one: Replaced, locked: LockedPackage, catalog: Catalog) -> bool:
+    # An orphan is judged with the packages of the plan, which is an error where its claim is needed.
+    return locked.state is State.ORPHANED or is_claimed(one, locked, locked.kept_pins, catalog)

@@ -39,7 +39,7 @@ class InstalledObjects:
     """The installed objects of locked packages, fetched by digest; each package is fetched once."""
 
     def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+        self.catalog = catalog
         self._found: dict[tuple[Source, Digest], set[Owned] | RenderError] = {}
 
     def find(self, package: Target) -> set[Owned] | RenderError:
@@ -47,7 +47,7 @@ class InstalledObjects:
         key = (package.source, package.digest)
         if key not in self._found:
             try:
-                found = self._catalog.package(Reference(package.source, digest=package.digest))
+                found = self.catalog.package(Reference(package.source, digest=package.digest))
                 self._found[key] = owned_objects(found.objects)
             except RenderError as error:
                 self._found[key] = error

@@ -131,7 +131,7 @@ def _verify_claims(locked: Target, package: Package) -> Iterator[VerifyFinding]:
         one.complete(locked.source) if isinstance(one, PartialSource) else one
         for one in package.metadata.replaces
     }
-    records = locked.replaces if isinstance(locked, LockedPackage) and locked.state is State.WANTED else ()
+    records = locked.replaces if isinstance(locked, LockedPackage) else ()
     for one in records:
         if one.consent is Consent.CLAIM and one.source not in claimed:
             move = Move(one.source, (locked.source,))
