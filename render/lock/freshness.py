@@ -14,6 +14,7 @@ from render.lean import TYPE_CHECKING, TypeAlias
 from render.limits import Limits
 from render.lock.derived.answers import check_answers
 from render.lock.derived.detaching import check_detaching
+from render.lock.derived.lists import check_lists
 from render.lock.file import read_lock
 from render.lock.graph import LockGraph, Need, Successor, Target, find_layers, find_successors, reach
 from render.lock.model import Lock, LockedPackage, State
@@ -124,6 +125,7 @@ def find_contradictions(graph: LockGraph) -> list[str]:
         *_check_required_by(graph),
         *_check_reachable(graph),
         *_check_circles(graph),
+        *check_lists(graph.lock),
         *check_states(graph),
     ]
 
