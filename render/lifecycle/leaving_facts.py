@@ -7,6 +7,7 @@ from render.lean import replace
 from render.lifecycle.claims_made import is_claimed
 from render.limits import Limits
 from render.lock.candidates import lock_dependencies
+from render.lock.derived.pins import as_deactivated
 from render.lock.freshness import unmet_dependencies
 from render.lock.model import Lock, LockedPackage, Replaced, State
 from render.packages import count_kinds, defined_groups, digest_objects
@@ -44,6 +45,8 @@ def correct_leaving(lock: Lock, catalog: Catalog, limits: Limits) -> Lock:
 
 
 def _correct(locked: LockedPackage, catalog: Catalog) -> LockedPackage:
+    if locked.state is State.DEACTIVATED:
+        locked = as_deactivated(locked)
     try:
         package = catalog.package(Reference(locked.source, digest=locked.digest))
     except RenderError:
@@ -56,7 +59,6 @@ def _correct(locked: LockedPackage, catalog: Catalog) -> LockedPackage:
     needs = lock_dependencies(dependency_edges(locked.source, package, complete=True))
     return replace(
         locked,
-        # Nothing depends on a deactivated package, and it depends on nothing.
         dependencies=needs if locked.state is State.ORPHANED else (),
         objects=count_kinds(objects),
         objects_digest=digest_objects(objects),

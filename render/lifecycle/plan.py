@@ -12,7 +12,7 @@ from render.lifecycle.strategies import choose_strategies, replaced_sources
 from render.lock.candidates import lock_dependencies
 from render.lock.derived.detaching import EVERYTHING, completed_name, find_reasons
 from render.lock.derived.fields import manifest_fields
-from render.lock.derived.pins import records_of_pins
+from render.lock.derived.pins import as_deactivated
 from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage, Provided, State, named_source
 from render.moves import Strategy
@@ -164,17 +164,13 @@ def _deactivated(draft: Draft, moved: Sequence[MovedPackage]) -> Iterator[Transi
 
 
 def _deactivate(one: MovedPackage) -> LockedPackage:
-    return replace(
-        one.old,
-        state=State.DEACTIVATED,
-        replaced_by=tuple(sorted(one.move.targets)),
-        released=False,
-        root=None,
-        required_by=(),
-        dependencies=(),
-        detached=(),
-        stale_entry=(),
-        replaces=records_of_pins(one.old),
+    return as_deactivated(
+        replace(
+            one.old,
+            state=State.DEACTIVATED,
+            replaced_by=tuple(sorted(one.move.targets)),
+            released=False,
+        )
     )
 
 

@@ -15,6 +15,7 @@ from render.limits import Limits
 from render.lock.derived.answers import check_answers
 from render.lock.derived.detaching import check_detaching
 from render.lock.derived.lists import check_lists
+from render.lock.derived.pins import records_of_pins
 from render.lock.file import read_lock
 from render.lock.graph import LockGraph, Need, Successor, Target, find_layers, find_successors, reach
 from render.lock.model import Lock, LockedPackage, State
@@ -264,6 +265,20 @@ def _check_deactivated(graph: LockGraph) -> Iterator[str]:
             yield f"{source} is replacedBy {successor}, which does not replace it"
         for successor in found - recorded:
             yield f"{successor} replaces {source}, whose replacedBy does not say so"
+        for what in sorted(_of_active_packages(package)):
+            yield f"{source} is deactivated, and the lock has {what} of it, as of an active package"
+
+
+def _of_active_packages(package: LockedPackage) -> Iterator[str]:
+    lists = {
+        "requiredBy": package.required_by,
+        "detached": package.detached,
+        "staleEntry": package.stale_entry,
+        "replaces": [one for one in package.replaces if one not in records_of_pins(package)],
+    }
+    yield from (name for name, entries in lists.items() if entries)
+    if package.root is not None:
+        yield "root"
 
 
 def _strategy(successor: Successor) -> Strategy | None:

@@ -164,6 +164,8 @@ FACTS: dict[str, tuple[str, dict[str, Any]]] = {
     "family of an orphan": ("tool", {"family": "evil"}),
     "list of objects of a deactivated package": ("net", {"objects_digest": OTHER}),
     "groups of a deactivated package": ("net", {"groups": ()}),
+    "dependants of a deactivated package": ("net", {"required_by": (BASE,)}),
+    "request of a deactivated package": ("net", {"root": "v1.0.0"}),
     "Crossplane of a deactivated package": ("net", {"crossplane": ">=v9"}),
 }
 

@@ -48,6 +48,19 @@ def records_of_pins(package: LockedPackage) -> tuple[Replaced, ...]:
     return tuple(one for one in package.replaces if one.source in sources)
 
 
+def as_deactivated(package: LockedPackage) -> LockedPackage:
+    """Return a package without what only an active one has: nothing depends on it, and it depends on nothing."""
+    return replace(
+        package,
+        root=None,
+        required_by=(),
+        dependencies=(),
+        detached=(),
+        stale_entry=(),
+        replaces=records_of_pins(package),
+    )
+
+
 def _belongs(pin: KeptPin, package: LockedPackage, lock: Lock, moves: Mapping[Source, Move]) -> bool:
     """Return whether a pin redirects an image that its object named once to a source that its bytes were at once."""
     own = {package.source, package.cluster_source}
@@ -58,7 +71,9 @@ def _belongs(pin: KeptPin, package: LockedPackage, lock: Lock, moves: Mapping[So
     # The object is named for each source that it named, since no other object can become an alias or be repointed.
     names = {package.object_name, *map(object_name, own)}
     nameable = own.union(one.source for one in kept if object_name(one.source) in names)
-    if named not in nameable or place not in own.union(one.source for one in kept):
+    # The settings may lead an object from one source to the next, with bytes of each on the way.
+    moved = {one.source for one in kept if one.consent is Consent.MOVES}
+    if named not in nameable or place not in nameable | moved:
         return False
     # A deactivated alias has the source of its successor.
     return named == package.cluster_source or named not in _sources_of_others(package, lock)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from rig.docs.examples import EXAMPLES
-from rig.edits.lock_edits import Edit, edits_of
+from rig.edits.lock_edits import EVIL, Edit, edits_of, planted_moves
 
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import SilentReporter
@@ -39,8 +39,14 @@ LOCKS = (
     "moving/folders/4-ended/app",
     "moving/folders/4-ended/platform",
 )
-# Fields of LockDetails that hold history, so that only the diff shows an edit of them; how a move was done is one, too.
-HISTORY = ("keptPins", "staleEntry")
+# What is history, by the part of LockDetails and the state, so that only the diff shows an edit of it.
+HISTORY = {
+    "wanted": {"staleEntry", "replaces.strategy"},
+    "orphaned": {"fields", "overrides", "detached", "released", "replaces"},
+    # A package may be missing as a whole, and be known by another object.
+    "deactivated": {"", "object", "fields", "overrides", "released"},
+    "provided": {"folder", "replaces"},
+}
 
 
 class Judge:
@@ -53,7 +59,9 @@ class Judge:
         self.inputs = read_inputs(folder, operator.limits, {})
         self.lock = self._parse(self.documents)
         world = open_world(operator, SilentReporter())
-        self._catalog = world.catalog(self.inputs.settings.layouts, self.inputs.rewrites)
+        layouts = self.inputs.settings.layouts
+        elsewhere = [("old.example.org", registry) for _, registry in layouts[:1]]
+        self._catalog = world.catalog([*elsewhere, *layouts], self.inputs.rewrites)
 
     def judge(self, edit: Edit) -> str:
         """Return how an edit ends."""
@@ -74,11 +82,14 @@ class Judge:
         if edit.path == (1, "revision"):
             # A newer revision only adds fields that may be ignored.
             return True
-        if edit.path[1] in ("deactivated", "provided"):
-            return True
-        _, _, number, *more = edit.path
-        entry = self.documents[1]["packages"][number]
-        return entry.get("state") == "orphaned" or more[0] in HISTORY or more[-1] == "strategy"
+        _, part, *rest = edit.path
+        entries = self.documents[1][str(part)]
+        state = entries[rest[0]].get("state", "wanted") if part == "packages" else str(part)
+        names = [step for step in rest if isinstance(step, str)]
+        if names[:1] == ["keptPins"]:
+            # A pin that is added or changed is one that the registry has.
+            return names == ["keptPins"] and edit.what == "is removed"
+        return bool({".".join(names), *names[:1]} & HISTORY[state]) or (not names and "" in HISTORY[state])
 
     @staticmethod
     def _parse(documents: list[Any]) -> Lock:
@@ -108,6 +119,19 @@ def test_an_edit_is_refused_or_is_on_the_list_and_shown(judges: dict[str, Judge]
 
     assert unseen == []
     assert believed == []
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_no_pin_of_another_package_is_believed_whatever_move_is_planted_with_it(
+    judges: dict[str, Judge], name: str
+) -> None:
+    judge = judges[name]
+    found = [(edit, judge.judge(edit)) for edit in planted_moves(judge.documents)]
+
+    assert found
+    assert [str(edit) for edit, end in found if end in ("shown", "unseen", "same")] == []
+    # One of a foreign package is refused without the network.
+    assert {end for edit, end in found if EVIL in edit.what} <= {"invalid", "stale"}
 
 
 def test_the_examples_hold_every_kind_of_history() -> None:

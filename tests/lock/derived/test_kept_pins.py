@@ -68,6 +68,17 @@ def test_an_image_of_another_package_is_never_redirected(
 
 
 @pytest.mark.parametrize("state", [WANTED, *LEAVING.values()], ids=["wanted", *LEAVING])
+@pytest.mark.parametrize("strategy", ["alias", "repoint"])
+def test_its_own_image_is_not_redirected_to_what_it_claims(state: dict[str, object], strategy: str) -> None:
+    net = pinned(source("net"), VICTIM, record(VICTIM, strategy), **state)
+    chained = pinned(source("net"), VICTIM, record(VICTIM, strategy, "moves"), **state)
+
+    assert refused(with_net(net, package("new v1.0.0")))
+    # Only a user's own entries lead an object from one source to the next.
+    assert not refused(with_net(chained, package("new v1.0.0")), Move(VICTIM, (source("net"),)))
+
+
+@pytest.mark.parametrize("state", [WANTED, *LEAVING.values()], ids=["wanted", *LEAVING])
 def test_what_a_user_moved_to_it_under_another_name_is_not_redirected(state: dict[str, object]) -> None:
     move = Move(VICTIM, (source("net"),))
 

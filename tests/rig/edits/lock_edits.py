@@ -1,7 +1,8 @@
-"""Every edit of a lock that keeps it valid YAML: each value changed, each entry removed, and fields planted."""
+"""Every edit of a lock that keeps it valid YAML: each value changed, each entry removed or doubled, fields planted."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from render.references import is_digest
@@ -64,6 +65,42 @@ class Edit:
         return f"{'.'.join(map(str, self.path))}: {self.what}"
 
 
+def planted_moves(documents: list[Any]) -> Iterator[Edit]:
+    """Yield plants of two fields that go together: a package that says it replaced another one, and keeps a pin of that.
+
+    The other one is foreign, or has the path of the package on another registry, so that both derive one name.
+    """
+    details = documents[1]
+    for part in ("packages", "deactivated"):
+        for i, entry in enumerate(details.get(part, ())):
+            own = entry["source"]
+            for victim in (EVIL, f"old.example.org/{own.partition('/')[2]}"):
+                for record, pin in product(_records(victim), _pins(victim, own, entry["digest"])):
+                    planted = {
+                        **entry,
+                        "replaces": [*(record and [record]), *entry.get("replaces", [])],
+                        "keptPins": [pin, *entry.get("keptPins", [])],
+                    }
+                    planted = {key: value for key, value in planted.items() if value}
+                    entries = [*details[part][:i], planted, *details[part][i + 1 :]]
+                    what = f"is planted as {record} with {pin}"
+                    yield Edit((1, part, i, "keptPins"), what, [documents[0], {**details, part: entries}])
+
+
+def _records(victim: str) -> list[dict[str, str]]:
+    words = product(_WORDS["strategy"], _WORDS["consent"])
+    return [{}, *({"source": victim, "strategy": one, "consent": other} for one, other in words)]
+
+
+def _pins(victim: str, own: str, digest: str) -> list[dict[str, str]]:
+    here = {"tag": "v0.9.0", "source": own, "installedAs": victim, "digest": digest}
+    return [
+        here,
+        {**here, "source": victim, "installedAs": victim},
+        {**here, "source": victim, "installedAs": own},
+    ]
+
+
 def edits_of(documents: list[Any]) -> Iterator[Edit]:
     """Yield every edit of the two documents of a lock."""
     for path, what, new in _edits(documents, ()):
@@ -96,6 +133,7 @@ def _list_edits(value: list[Any], path: Path) -> Iterator[tuple[Path, str, Any]]
     for i, item in enumerate(value):
         if path:
             yield (*path, i), "is removed", [*value[:i], *value[i + 1 :]]
+            yield (*path, i), "is doubled", [*value[:i], item, *value[i:]]
         for where, what, new in _edits(item, (*path, i)):
             yield where, what, [*value[:i], new, *value[i + 1 :]]
 
