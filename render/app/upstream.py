@@ -73,11 +73,16 @@ def require_verified(verifications: Sequence[Verification], options: Sequence[st
             next="if that is meant, write each move in xplock.yaml, as above, and lock; if not, restore the lock from Git",
         )
     moved = sorted({str(finding.package.source) for finding in findings})
+    gone = any(finding.trouble in (Trouble.TAG_GONE, Trouble.PIN_GONE) for finding in findings)
     if moved:
         raise Differs(
             f"the tags of {counted(len(moved), 'package')} are not what was locked",
             why=", ".join(moved),
-            next=["nothing changes in the cluster", *_ways_on(verifications, options)],
+            next=[
+                "nothing changes in the cluster",
+                *(["if a tag never was there, the lock was edited: restore it from Git"] if gone else []),
+                *_ways_on(verifications, options),
+            ],
         )
 
 

@@ -18,6 +18,8 @@ from render.registry.oci import NotFound
 from render.resolve.edges import dependency_edges
 from render.resolve.owners import owned_objects
 
+_EDITED = "it was removed after it was locked, or the lock was edited: `git log` of the lock tells which"
+
 
 class Published(Protocol):
     """The part of a registry that `verify` asks."""
@@ -158,7 +160,7 @@ def _verify_pin(locked: LockedPackage, pin: KeptPin, published: Published) -> It
         now = published.digest(Reference(place, pin.tag))
     except NotFound as error:
         gone = Trouble.PIN_GONE if pin.digest in error.what else Trouble.TAG_GONE
-        yield VerifyFinding(locked, gone, (named, error.what), of_pin=True)
+        yield VerifyFinding(locked, gone, (named, error.what, _EDITED), of_pin=True)
         return
     except UnusableContent as error:
         yield VerifyFinding(locked, Trouble.UNREADABLE, (named, error.what, *error.why))
@@ -177,7 +179,7 @@ def verify_tag(locked: Target, published: Published) -> Iterator[VerifyFinding]:
     try:
         now = published.digest(Reference(locked.source, locked.version_tag))
     except NotFound as error:
-        yield VerifyFinding(locked, Trouble.TAG_GONE, (error.what,))
+        yield VerifyFinding(locked, Trouble.TAG_GONE, (error.what, _EDITED))
         return
     except UnusableContent:
         # `_read` reports it, if these are the locked bytes.

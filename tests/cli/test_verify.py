@@ -67,9 +67,11 @@ def test_a_tag_that_is_gone_is_named(world: World, project: Path, capsys: pytest
 
     code = run(["verify", str(project)])
 
-    assert code == 3
     output = capsys.readouterr()
+    assert code == 3
     assert f"{HOME}/base v1.1.0: tag gone" in output.out
+    assert "it was removed after it was locked, or the lock was edited" in output.out
+    assert "if a tag never was there, the lock was edited: restore it from Git\n" in output.err
     # There is nothing to take.
     [command] = printed_commands(output.err.splitlines())
     assert command == f"xplock outdated {project}"
