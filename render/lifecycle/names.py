@@ -8,12 +8,13 @@ from render.lifecycle.states import Event, MovedPackage, Plan
 from render.live.contradictions import find_contradictions
 from render.lock.graph import Target
 from render.lock.model import Lock, Provided
-from render.moves import Move, format_moves
+from render.moves import Move, follow_moves, format_moves
 from render.names import is_dns_label, object_name
 from render.references import Source
 from render.requests import Root
 from render.resolve.owners import wanted_by
 from render.resolve.suggestions import IF_SUCCESSOR, format_offer, namesakes, suggest_moves
+from render.settings import SETTINGS_FILE
 
 _SHOWN = 5
 
@@ -131,7 +132,7 @@ def check_names_are_free(plan: Plan) -> Iterator[RenderError]:
                     wanted_by(resolution, source),
                     f"{other.display_source} {other.version} has it{where}",
                 ],
-                next=_ways_out(other, source, plan.context.folder),
+                next=_ways_out(other, source, plan.context.folder, moved=_is_moved(other, source, plan)),
             )
 
 
@@ -150,7 +151,13 @@ def _others(plan: Plan) -> list[Target]:
     ]
 
 
-def _ways_out(other: Target, source: Source, folder: str) -> list[str]:
+def _is_moved(other: Target, source: Source, plan: Plan) -> bool:
+    """Return whether the settings have the move from one package to the other already."""
+    move = follow_moves(plan.answer.entries).get(other.source)
+    return move is not None and source in move.targets
+
+
+def _ways_out(other: Target, source: Source, folder: str, *, moved: bool) -> list[str]:
     own = "give the new one a name of its own in a manifest"
     if isinstance(other, Provided):
         return [f"if both are needed, {own}; if not, make {other.folder} provide the one that is"]
@@ -161,6 +168,9 @@ def _ways_out(other: Target, source: Source, folder: str) -> list[str]:
     if source in other.replaced_by:
         free = f"name the new one {object_name(source)}" if object_name(source) != other.object_name else own
         return [f"the old one keeps its object, deactivated; {free}"]
+    if moved:
+        # A Function under another derived name: both objects stay, until the old one is retired.
+        return [f"the move is in {SETTINGS_FILE}, and both keep an object of their own: {own}"]
     return [
         "if one of them is the other's successor, say so in xplock.yaml:",
         *format_moves([Move(other.source, (source,))]),

@@ -10,7 +10,7 @@ from rig.commands.refusals import edit_lock, refusal
 
 from render.cli.run import run
 from render.lean import replace
-from render.lifecycle.names import NameChanged
+from render.lifecycle.names import NameChanged, NameTaken
 from render.lifecycle.update import LockOptions
 from render.live.lock import LiveLock, LivePackage
 from render.lock.format import format_lock
@@ -383,3 +383,17 @@ def test_another_name_in_a_manifest_leaves_the_lock_as_it_is(
     assert (refused.code, text_of(shop)) == (4, before)
     assert refused.what == f"{HOME}/base is already installed as my-base"
     assert refused.next == ["name it my-base"]
+
+
+def test_a_move_that_is_written_already_is_not_advised_again() -> None:
+    kinds = {"old": Kind.FUNCTION, "new": Kind.FUNCTION}
+    told = Story(FakeCatalog({"old v1.0.0": {}, "new v1.0.0": {}}, kinds=kinds))
+    told.lock("old v1.0.0")
+
+    with pytest.raises(NameTaken) as caught:
+        told.lock(replace(wish("new v1.0.0"), name="acme-old"), moves=(move("old", "new"),))
+
+    advice = (
+        "the move is in xplock.yaml, and both keep an object of their own: give the new one a name of its own"
+    )
+    assert caught.value.next == (f"{advice} in a manifest",)
