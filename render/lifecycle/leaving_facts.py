@@ -45,6 +45,8 @@ def correct_leaving(lock: Lock, catalog: Catalog, limits: Limits) -> Lock:
 
 
 def _correct(locked: LockedPackage, catalog: Catalog) -> LockedPackage:
+    known = {one.source: one for one in locked.replaces}
+    locked = replace(locked, replaces=tuple(known[source] for source in sorted(known)))
     if locked.state is State.DEACTIVATED:
         locked = as_deactivated(locked)
     try:

@@ -1,6 +1,7 @@
 """xplock lock and lock --check: facts of a lock that the registry does not have are an error, or become a change."""
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from render.cli.run import run
 from render.limits import Limits
 from render.lock.file import read_lock, write_lock
 from render.lock.format import format_lock
-from render.lock.model import KeptPin, LockedDependency
+from render.lock.model import KeptPin, LockedDependency, LockedPackage
 from render.packages import Kind
 from render.references import Digest, parse_source
 
@@ -234,3 +235,30 @@ def test_a_kept_pin_that_leads_nowhere_goes_and_is_named(
 
     assert (checked, repaired, text_of(moved)) == (3, 0, honest)
     assert f"the kept pin {at(name)}:{pin.tag}-x@{OTHER} goes" in capsys.readouterr().err
+
+
+DOUBLED: dict[str, tuple[str, Callable[[LockedPackage], dict[str, Any]]]] = {
+    "a kept pin": ("base", lambda p: {"kept_pins": p.kept_pins * 2}),
+    "its own pin": ("base", lambda p: {"kept_pins": (KeptPin(p.version, p.digest), *p.kept_pins)}),
+    "the pin of an orphan": ("tool", lambda p: {"kept_pins": (KeptPin(p.version, p.digest),)}),
+    "the pin of a deactivated package": ("net", lambda p: {"kept_pins": (KeptPin(p.version, p.digest),)}),
+    "dependants": ("base", lambda p: {"required_by": p.required_by * 2}),
+    "groups": ("new/net", lambda p: {"groups": p.groups * 2}),
+    "a move": ("new/net", lambda p: {"replaces": p.replaces * 2}),
+    "a successor": ("net", lambda p: {"replaced_by": p.replaced_by * 2}),
+}
+
+
+@pytest.mark.parametrize("edit", DOUBLED.values(), ids=DOUBLED)
+def test_what_is_doubled_is_written_once_again(
+    moved: Path, edit: tuple[str, Callable[[LockedPackage], dict[str, Any]]]
+) -> None:
+    name, double = edit
+    lock = read_lock(moved, Limits())
+    assert lock
+    source = parse_source(at(name))
+    honest = change(moved, name, **double(lock.packages.get(source) or lock.deactivated[source]))
+
+    codes = [run([*command, str(moved)]) for command in (["render"], ["lock", "--check"], ["lock"])]
+
+    assert (codes, text_of(moved)) == ([3, 3, 0], honest)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from render.lean import replace
 from render.lock.model import KeptPin, Lock, LockedPackage, Replaced, State, pin_places
+from render.lock.pins import distinct_pins
 from render.moves import Consent, Move, Strategy, follow_moves
 from render.names import object_name
 from render.references import Source
@@ -29,13 +30,13 @@ def check_pins(lock: Lock, settings: Settings) -> Iterator[str]:
 
 
 def drop_foreign_pins(lock: Lock, moves: Mapping[Source, Move]) -> Lock:
-    """Return a lock without pins of sources that their packages have not replaced, or not any more."""
+    """Return a lock without pins of sources that their packages have not replaced, and with one pin of each reference."""
     if not any(package.kept_pins for package in lock.installed()):
         return lock
 
     def own(package: LockedPackage) -> LockedPackage:
-        pins = tuple(pin for pin in package.kept_pins if _belongs(pin, package, lock, moves))
-        return replace(package, kept_pins=pins)
+        pins = [pin for pin in package.kept_pins if _belongs(pin, package, lock, moves)]
+        return replace(package, kept_pins=distinct_pins(package, pins))
 
     packages = {source: own(package) for source, package in lock.packages.items()}
     deactivated = {source: own(package) for source, package in lock.deactivated.items()}
