@@ -46,7 +46,8 @@ def drop_foreign_pins(lock: Lock, moves: Mapping[Source, Move]) -> Lock:
 def records_of_pins(package: LockedPackage) -> tuple[Replaced, ...]:
     """Return what a package has replaced, as far as its kept pins need it."""
     sources = {source for pin in package.kept_pins for source in pin_places(package, pin)}
-    return tuple(one for one in package.replaces if one.source in sources)
+    foreign = sources - {package.source, package.cluster_source}
+    return tuple(one for one in package.replaces if one.source in foreign)
 
 
 def as_deactivated(package: LockedPackage) -> LockedPackage:
