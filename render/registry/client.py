@@ -3,8 +3,10 @@
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import IO, Generic, TypeVar
 
 from render.errors import RenderError
@@ -23,10 +25,12 @@ from render.registry.oci import (
 )
 from render.registry.offline import SeenTags, cached_content, keep_content
 from render.registry.tokens import Authenticator, without_secrets
-from render.registry.transport import HttpRequest, HttpResponse, RegistryUnreachable, Transport
+from render.registry.transport import HttpRequest, HttpResponse, Transport
+from render.registry.troubles import PushFailed, RegistryUnreachable
 from render.texts import visible
 
-_ACCEPT = ", ".join(sorted(IMAGE_TYPES | INDEX_TYPES, reverse=True))
+# Without them, a registry answers with schema 1 or not at all.
+ACCEPT = ", ".join(sorted(IMAGE_TYPES | INDEX_TYPES, reverse=True))
 # RFC 8288, 3: targets with their parameters. The pattern never backtracks, however long the header is.
 _LINK = re.compile(
     r'<(?P<target>[^<>]*+)>(?P<parameters>(?:\s*+;\s*+[^\s;,="]*+(?:\s*+=\s*+(?:"[^"]*+"|[^\s;,"]*+))?+)*+)'
@@ -35,6 +39,7 @@ _RELATION = re.compile(r';\s*+rel\s*+=\s*+"?+([^;,"]*+)', re.IGNORECASE)
 _PAGE_SIZE = 1000
 # The first 401 asks for a token, the second one comes when it has expired.
 _REFUSALS = 3
+_FOUND = frozenset({200})
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -94,7 +99,7 @@ class RegistryClient:
         if asked is not None and (known := cached_content(self._cache, asked)):
             return known
         answer = self._get(
-            reference.source, f"manifests/{asked or reference.tag}", headers={"Accept": _ACCEPT}
+            reference.source, f"manifests/{asked or reference.tag}", headers={"Accept": ACCEPT}
         )
         media_type, data = answer.headers.get("content-type", ""), answer.read()
         if asked is not None and answer.digest != asked:
@@ -133,6 +138,54 @@ class RegistryClient:
             raise RequestRefused(host_of(target), f"the tag list of {source} continues elsewhere")
         return target.geturl().removeprefix(f"{target.scheme}://{target.netloc}").removeprefix(here.path)
 
+    def ask(
+        self,
+        source: Source,
+        request: HttpRequest,
+        *,
+        wanted: Container[int] = _FOUND,
+        mounted: Source | None = None,
+    ) -> HttpResponse:
+        """Send a request to a path below a repository, with credentials; raise for a status that is not wanted.
+
+        `mounted` is another repository of the registry that the request reads from.
+        """
+        for tries in count(1):
+            sent = self._authenticator.header(source, api_address(source)[0], mounted)
+            answer = self._transport.send(self._complete(source, request, sent))
+            if answer.status in wanted:
+                return answer
+            self._require_another_try(_Refusal(source, request, answer, sent, mounted), tries)
+        raise AssertionError("unreachable")
+
+    @contextmanager
+    def stream(self, source: Source, request: HttpRequest) -> Iterator[Iterator[bytes]]:
+        """Send a request as `ask` does, and yield the body piece by piece; its digest is not checked."""
+        for tries in count(1):
+            sent = self._authenticator.header(source, api_address(source)[0])
+            with self._transport.stream(self._complete(source, request, sent)) as answer:
+                if answer.other is None:
+                    yield answer.chunks
+                    return
+            self._require_another_try(_Refusal(source, request, answer.other, sent), tries)
+
+    def _complete(self, source: Source, request: HttpRequest, sent: str | None) -> HttpRequest:
+        authorization = {"Authorization": sent} if sent else {}
+        headers = {**request.headers, **authorization}
+        return replace(request, url=self._url(source, request.url), headers=headers)
+
+    def _require_another_try(self, refusal: "_Refusal", tries: int) -> None:
+        """Raise unless a 401 can be answered with other credentials."""
+        source, answer, sent = refusal.source, refusal.answer, refusal.sent
+        # Read first, since the steps below may fail.
+        message = visible(without_secrets(_error_message(answer.read()), sent))
+        host, _ = api_address(source)
+        if answer.status == 401 and tries < _REFUSALS:
+            wanted = answer.headers.get("www-authenticate", "")
+            if self._authenticator.take_challenge(source, host, wanted, sent, refusal.mounted):
+                return
+        raise self._failure(source, refusal.request, answer.status, message)
+
     def _get(
         self,
         source: Source,
@@ -142,31 +195,20 @@ class RegistryClient:
         limit: str = "manifest_bytes",
         size: int | None = None,
     ) -> HttpResponse:
-        host, _ = api_address(source)
-        refusals = 0
-        while True:
-            sent = self._authenticator.header(source, host)
-            authorization = {"Authorization": sent} if sent else {}
-            request = HttpRequest(
-                self._url(source, path), {**(headers or {}), **authorization}, limit=limit, size=size
-            )
-            answer = self._transport.send(request)
-            if answer.status == 200:
-                return answer
-            # Read first, since the steps below may fail.
-            message = visible(without_secrets(_error_message(answer.read()), sent))
-            refusals += answer.status == 401
-            wanted = answer.headers.get("www-authenticate", "")
-            again = answer.status == 401 and refusals < _REFUSALS
-            if not again or not self._authenticator.take_challenge(source, host, wanted, sent):
-                raise self._failure(source, path, answer.status, message)
+        return self.ask(source, HttpRequest(path, headers or {}, limit=limit, size=size))
 
-    def _failure(self, source: Source, path: str, status: int, message: str) -> RenderError:
+    def _failure(self, source: Source, request: HttpRequest, status: int, message: str) -> RenderError:
         host, _ = api_address(source)
         if status in (401, 403):
             return self._authenticator.denied(source, host, status, message)
+        if request.method not in ("GET", "HEAD"):
+            return PushFailed(
+                f"{host} rejected an upload to {source}",
+                why=f"it answered with status {status}" + (f": {message}" if message else ""),
+                next="check the name and that your credentials may push there",
+            )
         if status == 404:
-            kind, _, name = path.partition("?")[0].partition("/")
+            kind, _, name = request.url.partition("?")[0].partition("/")
             what = f"{source} does not exist" if kind == "tags" else f"{source} has no {_KINDS[kind]} {name}"
             return (MissingBlob if kind == "blobs" else NotFound)(
                 what,
@@ -185,6 +227,17 @@ class RegistryClient:
 
 
 _KINDS = {"manifests": "version", "blobs": "layer"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """An answer that was not wanted, with what was sent."""
+
+    source: Source
+    request: HttpRequest
+    answer: HttpResponse
+    sent: str | None
+    mounted: Source | None = None
 
 
 class _Once(Generic[_Key, _Value]):

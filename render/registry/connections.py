@@ -4,7 +4,7 @@ import os
 import socket
 import ssl
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -43,11 +43,20 @@ class Connections:
 
     @contextmanager
     def open(
-        self, method: str, parts: SplitResult, headers: Mapping[str, str], body: bytes | None
+        self,
+        method: str,
+        parts: SplitResult,
+        headers: Mapping[str, str],
+        body: bytes | Iterable[bytes] | None,
+        *,
+        seconds: float = 0.0,
     ) -> Iterator[urllib3.BaseHTTPResponse]:
-        """Send a request and yield the response when its headers are complete; the body is not read yet."""
+        """Send a request and yield the response when its headers are complete; the body is not read yet.
+
+        `seconds` are those that sending the body may take.
+        """
         manager = self._manager_for(parts)
-        seconds = min(self._limits.request_seconds, self._deadline.remaining())
+        seconds = min(self._limits.request_seconds + seconds, self._deadline.remaining())
         with self._watchdog.guard(seconds) as guard:
             _current.must_be_public = self._settings.must_be_public(host_of(parts))
             try:
@@ -68,7 +77,7 @@ class Connections:
         method: str,
         parts: SplitResult,
         headers: Mapping[str, str],
-        body: bytes | None,
+        body: bytes | Iterable[bytes] | None,
     ) -> urllib3.BaseHTTPResponse:
         # To urllib3, zero would mean no timeout.
         connect = max(min(self._limits.connect_seconds, self._deadline.remaining()), 0.01)

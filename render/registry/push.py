@@ -13,7 +13,6 @@ import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
-from render.errors import RenderError
 from render.references import Digest, Source
 from render.registry.access import RegistrySettings
 from render.registry.addresses import RequestRefused, api_address, follow_url, host_of, is_private, split_url
@@ -21,15 +20,12 @@ from render.registry.connections import read_proxies, tls_context
 from render.registry.oci import Content, Descriptor
 from render.registry.tokens import Authenticator
 from render.registry.transport import Transport
+from render.registry.troubles import PushFailed, find_retry_after, is_overload
 from render.texts import redact, visible
 
 _RETRIED = frozenset({408, 429, 500, 502, 503, 504})
 _TRIES = 4
 _SHOWN_BYTES = 2_000
-
-
-class PushFailed(RenderError):
-    """A registry that rejected a push."""
 
 
 class Pusher:
@@ -63,6 +59,10 @@ class Pusher:
 
     def push_content(self, content: Content, tag: str | None = None) -> None:
         """Upload exactly these bytes of a manifest or index, under a tag or its digest."""
+        self.push_manifest(content, tag)
+
+    def push_manifest(self, content: Content, tag: str | None = None) -> bool:
+        """Upload likewise, and return whether the registry itself lists the manifest as a referrer of its subject."""
         response = self._client.do_request(
             f"{self._base}/manifests/{tag or content.digest}",
             "PUT",
@@ -77,6 +77,8 @@ class Pusher:
                 why=[f"pushed {content.digest}", f"stored {stored}"],
                 next="ask the operators of the registry; a package must be stored byte for byte",
             )
+        # Distribution spec, "Pushing manifests with subject".
+        return "OCI-Subject" in response.headers
 
     def _check(self, response: requests.Response, what: str) -> None:
         if response.status_code not in (200, 201, 202):
@@ -115,7 +117,7 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
             response = self._send(method, url, data, {**(headers or {}), **sent}, last=last)
             if response is None or response.status_code in _RETRIED:
                 if not last:
-                    self._transport.deadline.wait(0.25 * 2**attempt, self._host)
+                    self._wait(attempt, response)
                 continue
             wanted = response.headers.get("WWW-Authenticate", "")
             known = sent.get("Authorization")
@@ -126,6 +128,15 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
             if not self._authenticator.take_challenge(self._source, self._host, wanted, known):
                 raise self._authenticator.denied(self._source, self._host, 401, _message(response))
         raise PushFailed(f"{self._host} keeps failing", why=_problem(response), next="try again later")
+
+    def _wait(self, attempt: int, response: requests.Response | None) -> None:
+        asked = 0.0
+        if response is not None:
+            asked = find_retry_after({name.lower(): text for name, text in response.headers.items()})
+            if is_overload(response.status_code, asked):
+                self._transport.host(self._host).note_overload()
+        wait = max(0.25 * 2**attempt, min(asked, self._transport.limits.retry_after_seconds))
+        self._transport.deadline.wait(wait, self._host)
 
     def put_upload(self, blob: str, container: Any, layer: Any) -> requests.Response:
         """Upload a blob; translate the error that oras raises if the registry sends no upload location."""
@@ -175,16 +186,19 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
         self._transport.deadline.check(self._host)
         session: requests.Session = self.session
         try:
-            with session.request(
-                method,
-                url,
-                data=data,
-                headers=dict(headers),
-                timeout=(limits.connect_seconds, limits.request_seconds),
-                allow_redirects=False,
-                proxies=self._proxies_for(url),
-                stream=True,
-            ) as response:
+            with (
+                self._transport.slots(self._host),
+                session.request(
+                    method,
+                    url,
+                    data=data,
+                    headers=dict(headers),
+                    timeout=(limits.connect_seconds, limits.request_seconds),
+                    allow_redirects=False,
+                    proxies=self._proxies_for(url),
+                    stream=True,
+                ) as response,
+            ):
                 # The body is only used for errors; the beginning of an endless one is enough.
                 response._content = response.raw.read(limits.error_bytes)
             self._transport.trace(f"{method} {redact(url)}: {response.status_code}")

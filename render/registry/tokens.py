@@ -4,7 +4,7 @@ import base64
 import json
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlencode
 
@@ -64,31 +64,37 @@ class Authenticator:
         self._credentials = credentials
         self._actions = actions
         self._challenges: dict[str, Challenge] = {}
-        self._headers: dict[Source, _Header] = {}
+        # By repository, and by another one that requests read from.
+        self._headers: dict[tuple[Source, Source | None], _Header] = {}
         self._locks: dict[Source, threading.Lock] = {}
 
-    def header(self, source: Source, host: str) -> str | None:
-        """Return the Authorization header for a repository, or None before its registry sent a challenge."""
+    def header(self, source: Source, host: str, mounted: Source | None = None) -> str | None:
+        """Return the Authorization header for a repository, or None before its registry sent a challenge.
+
+        `mounted` is another repository of the registry that the request reads from.
+        """
         challenge = self._challenges.get(host)
         if challenge is None:
             return None
         # One thread fetches the token, the others wait for it.
         with self._locks.setdefault(source, threading.Lock()):
-            known = self._headers.get(source)
+            known = self._headers.get((source, mounted))
             if known is None or known.valid_until <= self._transport.deadline.now():
-                known = self._headers[source] = self._make_header(source, host, challenge)
+                known = self._headers[source, mounted] = self._make_header(source, host, challenge, mounted)
             return known.text or None
 
-    def take_challenge(self, source: Source, host: str, wanted: str, sent: str | None) -> bool:
+    def take_challenge(
+        self, source: Source, host: str, wanted: str, sent: str | None, mounted: Source | None = None
+    ) -> bool:
         """Record the WWW-Authenticate header of a 401; return whether a second request can succeed."""
         challenge = parse_challenge(wanted)
         if challenge is None:
             return False
         self._challenges[host] = challenge
-        known = self._headers.get(source)
+        known = self._headers.get((source, mounted))
         if known is not None and known.text == (sent or ""):
             # The header was rejected: an expired token can be renewed, a password cannot.
-            del self._headers[source]
+            del self._headers[source, mounted]
             return challenge.scheme == "bearer" and sent is not None
         return (
             challenge.scheme == "bearer"
@@ -108,22 +114,31 @@ class Authenticator:
             next=f"check the name, or log in: docker login {source.registry}",
         )
 
-    def _make_header(self, source: Source, host: str, challenge: Challenge) -> _Header:
+    def _make_header(
+        self, source: Source, host: str, challenge: Challenge, mounted: Source | None
+    ) -> _Header:
         credentials = self._credentials.find(source.registry, source.repository)
         if challenge.scheme == "basic":
             return _Header(credentials.basic if credentials and credentials.username else "", float("inf"))
         if credentials and credentials.registry_token:
             return _Header(f"Bearer {credentials.registry_token}", float("inf"))
-        return self._fetch_token(source, host, challenge, credentials)
+        scopes = [f"repository:{api_address(source)[1]}:{self._actions}"]
+        if mounted:
+            scopes.append(f"repository:{api_address(mounted)[1]}:pull")
+        return self._fetch_token(source, host, challenge, credentials, scopes)
 
     def _fetch_token(
-        self, source: Source, host: str, challenge: Challenge, credentials: Credentials | None
+        self,
+        source: Source,
+        host: str,
+        challenge: Challenge,
+        credentials: Credentials | None,
+        scopes: Sequence[str],
     ) -> _Header:
         realm = split_url(challenge.realm)
         if not self._may_see_credentials(host, realm):
             credentials = None
-        scope = f"repository:{api_address(source)[1]}:{self._actions}"
-        request = _token_request(realm, {"service": challenge.service, "scope": scope}, credentials)
+        request = _token_request(realm, challenge.service, scopes, credentials)
         answer = self._transport.send(request)
         data = answer.read()
         if answer.status != 200:
@@ -194,12 +209,13 @@ def without_secrets(text: str, sent: str | None) -> str:
 
 
 def _token_request(
-    realm: SplitResult, fields: Mapping[str, str], credentials: Credentials | None
+    realm: SplitResult, service: str, scopes: Sequence[str], credentials: Credentials | None
 ) -> HttpRequest:
-    given = {name: text for name, text in fields.items() if text}
+    named = {"service": service} if service else {}
     if credentials and credentials.identity_token:
         form = {
-            **given,
+            **named,
+            "scope": " ".join(scopes),
             "grant_type": "refresh_token",
             "client_id": "xplock",
             "refresh_token": credentials.identity_token,
@@ -209,5 +225,7 @@ def _token_request(
             realm.geturl(), headers, method="POST", body=urlencode(form).encode(), limit="token_bytes"
         )
     headers = {"Authorization": credentials.basic} if credentials and credentials.username else {}
-    query = "&".join(part for part in (realm.query, urlencode(given)) if part)
+    # Distribution spec, "Token authentication": one parameter for each scope.
+    given = urlencode([*named.items(), *(("scope", scope) for scope in scopes)])
+    query = "&".join(part for part in (realm.query, given) if part)
     return HttpRequest(realm._replace(query=query, fragment="").geturl(), headers, limit="token_bytes")

@@ -2,25 +2,33 @@
 
 import hashlib
 import random
-import ssl
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from email.utils import parsedate_to_datetime
 from io import BytesIO
-from typing import IO
+from typing import IO, TypeVar
 from urllib.parse import SplitResult
 
 import urllib3
 
-from render.errors import RenderError, Unavailable, UnusableContent
+from render.errors import RenderError, UnusableContent
 from render.limits import MIB, LimitExceeded, Limits
 from render.references import Digest
 from render.registry.access import RegistrySettings
 from render.registry.addresses import RequestRefused, follow_url, host_of, is_private, split_url
 from render.registry.connections import AnswerTooSlow, Connections
+from render.registry.hosts import Host
+from render.registry.troubles import (
+    NoPublicAddress,
+    RegistryUnreachable,
+    Transient,
+    find_retry_after,
+    is_overload,
+    is_unresolved,
+    translate,
+)
 from render.system.deadline import Deadline, DeadlineExceeded
 from render.system.faults import find_fault
 from render.texts import redact
@@ -31,9 +39,7 @@ _RETRIED = frozenset({408, 429, 499, 500, 502, 503, 504, 522})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 2.0
 
-
-class RegistryUnreachable(Unavailable):
-    """A host that gave no usable response."""
+_Result = TypeVar("_Result")
 
 
 class SizeMismatch(UnusableContent):
@@ -47,28 +53,6 @@ class SizeMismatch(UnusableContent):
         )
 
 
-class _Transient(Exception):
-    """A failure that may not occur in another attempt."""
-
-    def __init__(self, problem: str, *, answered: bool, retry_after: float = 0.0) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.answered = answered
-        self.retry_after = retry_after
-        self.advice = ""
-
-
-class _NoPublicAddress(_Transient):
-    """A name without a public address: the same for a name that does not exist and for one inside a network."""
-
-    def __init__(self, host: str) -> None:
-        super().__init__("its name has no public address, and the operator has not listed it", answered=False)
-        self.advice = (
-            f"check the name; if you are the operator, add {host} to XPLOCK_ALLOWED_REGISTRIES "
-            "if it is inside your network"
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
     """A request to one host."""
@@ -76,10 +60,15 @@ class HttpRequest:
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     method: str = "GET"
-    body: bytes | None = field(default=None, repr=False)
+    # A body of several pieces can be sent once only: see `send_once`.
+    body: bytes | Iterable[bytes] | None = field(default=None, repr=False)
     # The name of the limit on the response's size, and the exact size if a descriptor has it.
     limit: str = "manifest_bytes"
     size: int | None = None
+    # The redirects that are followed; any other one is an answer.
+    followed: frozenset[int] = _REDIRECTS
+    # The seconds that sending a large body may take.
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +84,14 @@ class HttpResponse:
         """Return the whole body and close it."""
         with self.body:
             return self.body.read()
+
+
+@dataclass(frozen=True, slots=True)
+class HttpStream:
+    """A response whose body is read piece by piece, or the whole response if it is no success."""
+
+    chunks: Iterator[bytes]
+    other: HttpResponse | None = None
 
 
 class Transport:
@@ -113,32 +110,66 @@ class Transport:
         self._settings = settings
         self._connections = Connections(settings, limits, deadline)
         self._slots = threading.BoundedSemaphore(limits.parallel)
-        self._hosts: dict[str, _Host] = {}
+        self._hosts: dict[str, Host] = {}
 
     def scheme(self, host: str) -> str:
         """Return the scheme for a host: http only if the operator listed it."""
         return "http" if host in self._settings.plain_http else "https"
 
+    def host(self, name: str) -> Host:
+        """Return what is known about a host."""
+        return self._hosts.setdefault(name, Host(self.limits, self.deadline.now))
+
+    @contextmanager
+    def slots(self, name: str) -> Iterator[None]:
+        """Hold one of the requests that may run at once, of this host and of all."""
+        with self.host(name).slots.taken(self.deadline, name):
+            if not self._slots.acquire(timeout=self.deadline.remaining()):
+                raise DeadlineExceeded(self.deadline.seconds, name)
+            try:
+                yield
+            finally:
+                self._slots.release()
+
     def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request, with retries, and return the response."""
-        name = host_of(split_url(request.url))
-        host = self._host(name)
+        return self.retry(host_of(split_url(request.url)), lambda: self._follow(request))
+
+    def send_once(self, request: HttpRequest) -> HttpResponse:
+        """Send a request that cannot be repeated as it is; raise Transient if another one may succeed."""
+        return self._follow(request)
+
+    @contextmanager
+    def stream(self, request: HttpRequest) -> Iterator[HttpStream]:
+        """Send a request, with retries up to the first byte of the response, and yield its body piece by piece."""
+        with ExitStack() as opened:
+            name = host_of(split_url(request.url))
+            yield self.retry(name, lambda: self._follow_to_stream(request, opened))
+
+    def retry(self, name: str, attempt: Callable[[], _Result]) -> _Result:
+        """Try something that needs a host until it succeeds, or there is no sense in going on."""
         tries = 0
         while True:
             self.deadline.check(name)
             try:
-                answer = self._follow(request)
-            except _Transient as trouble:
+                result = attempt()
+            except Transient as trouble:
                 tries += 1
-                host.note_failure(answered=trouble.answered)
-                self._wait_or_give_up(name, tries, trouble)
+                self._note(trouble.host or name, trouble)
+                self._wait_or_give_up(trouble.host or name, tries, trouble)
             else:
-                host.note_success()
-                return answer
+                self.host(name).note_success()
+                return result
 
-    def _wait_or_give_up(self, name: str, tries: int, trouble: _Transient) -> None:
+    def _note(self, name: str, trouble: Transient) -> None:
+        if trouble.overloaded:
+            self.host(name).note_overload()
+        else:
+            self.host(name).note_failure(answered=trouble.answered)
+
+    def _wait_or_give_up(self, name: str, tries: int, trouble: Transient) -> None:
         self.deadline.check(f"{name}: {trouble.problem}")
-        if tries >= self._host(name).tries_allowed():
+        if tries >= self.host(name).tries_allowed():
             raise RegistryUnreachable(
                 f"{name} gave no usable answer",
                 why=f"{trouble.problem} (tried {tries} times)" if tries > 1 else trouble.problem,
@@ -155,37 +186,77 @@ class Transport:
         first = split_url(request.url)
         for _ in range(self.limits.redirects):
             answer = self._exchange(request, first)
-            if answer.status not in _REDIRECTS:
+            if answer.status not in request.followed:
                 return answer
             request = _redirected(request, answer.headers.get("location", ""), first)
+        raise LimitExceeded(f"{host_of(first)} redirects too often", "redirects", self.limits)
+
+    def _follow_to_stream(self, request: HttpRequest, opened: ExitStack) -> HttpStream:
+        first = split_url(request.url)
+        for _ in range(self.limits.redirects):
+            stream = self._open(request, opened)
+            if stream.other is None or stream.other.status not in _REDIRECTS:
+                return stream
+            request = _redirected(request, stream.other.headers.get("location", ""), first)
         raise LimitExceeded(f"{host_of(first)} redirects too often", "redirects", self.limits)
 
     def _exchange(self, request: HttpRequest, first: SplitResult) -> HttpResponse:
         parts = split_url(request.url)
         self._check_allowed(parts)
         try:
-            with self._slot(self._host(host_of(parts)).slots, parts), self._slot(self._slots, parts):
+            with self.slots(host_of(parts)):
                 return self._send_once(request, parts)
-        except _Transient as trouble:
+        except Transient as trouble:
             if host_of(parts) != host_of(first):
                 trouble.problem = f"it redirects to {host_of(parts)}, where: {trouble.problem}"
             raise
 
+    def _open(self, request: HttpRequest, opened: ExitStack) -> HttpStream:
+        """Open a response. It takes a slot up to its first byte only: its reader may need slots of other hosts."""
+        parts = split_url(request.url)
+        self._check_allowed(parts)
+        with self.slots(host_of(parts)), ExitStack() as unless_streamed, self._translated(parts):
+            response = unless_streamed.enter_context(
+                self._connections.open(request.method, parts, _headers(request), None)
+            )
+            self.trace(f"{request.method} {redact(request.url)}: {response.status}")
+            if response.status != 200:
+                return HttpStream(iter(()), self._read(request, response))
+            opened.push(unless_streamed.pop_all())
+        return HttpStream(self._pieces(request, response, parts))
+
+    def _pieces(
+        self, request: HttpRequest, response: urllib3.BaseHTTPResponse, parts: SplitResult
+    ) -> Iterator[bytes]:
+        most = getattr(self.limits, request.limit) if request.size is None else request.size
+        with self._translated(parts):
+            yield from self._chunks(response, most, host_of(parts))
+
     def _send_once(self, request: HttpRequest, parts: SplitResult) -> HttpResponse:
+        with (
+            self._translated(parts),
+            self._connections.open(
+                request.method, parts, _headers(request), request.body, seconds=request.seconds
+            ) as response,
+        ):
+            self.trace(f"{request.method} {redact(request.url)}: {response.status}")
+            return self._read(request, response)
+
+    @contextmanager
+    def _translated(self, parts: SplitResult) -> Iterator[None]:
+        """Turn the errors of connections into ours."""
         try:
-            with self._connections.open(request.method, parts, _headers(request), request.body) as response:
-                self.trace(f"{request.method} {redact(request.url)}: {response.status}")
-                return self._read(request, response)
+            yield
         except AnswerTooSlow:
-            raise _Transient("its answer takes too long", answered=False) from None
+            raise Transient("its answer takes too long", answered=False) from None
         except urllib3.exceptions.HTTPError as error:
             # Our own descriptors or memory may be what is missing, and not the registry.
             fault = find_fault(error, f"{host_of(parts)} cannot be asked")
             if fault:
                 raise fault from None
-            if _is_unresolved(error) and self._settings.must_be_public(host_of(parts)):
-                raise _NoPublicAddress(host_of(parts)) from None
-            raise _translate(error, parts) from None
+            if is_unresolved(error) and self._settings.must_be_public(host_of(parts)):
+                raise NoPublicAddress(host_of(parts)) from None
+            raise translate(error, parts) from None
 
     def _check_allowed(self, parts: SplitResult) -> None:
         host = host_of(parts)
@@ -208,24 +279,14 @@ class Transport:
                 "if it has no TLS",
             )
 
-    @contextmanager
-    def _slot(self, slots: threading.BoundedSemaphore, parts: SplitResult) -> Iterator[None]:
-        if not slots.acquire(timeout=self.deadline.remaining()):
-            raise DeadlineExceeded(self.deadline.seconds, host_of(parts))
-        try:
-            yield
-        finally:
-            slots.release()
-
-    def _host(self, name: str) -> "_Host":
-        return self._hosts.setdefault(name, _Host(self.limits))
-
     def _read(self, request: HttpRequest, response: urllib3.BaseHTTPResponse) -> HttpResponse:
         # Several lines of one header, as for challenges and links, are joined.
         headers = {name.lower(): response.headers[name] for name in response.headers}
         if response.status in _RETRIED:
             problem = f"it answered with status {response.status}"
-            raise _Transient(problem, answered=True, retry_after=_retry_after(headers))
+            wait = find_retry_after(headers)
+            overloaded = is_overload(response.status, wait)
+            raise Transient(problem, answered=True, retry_after=wait, overloaded=overloaded)
         if response.status in _REDIRECTS:
             return HttpResponse(response.status, headers, BytesIO(), Digest(""))
         return self._read_body(request, response, headers)
@@ -262,7 +323,7 @@ class Transport:
             if not failed and request.size is not None and total < request.size:
                 # The connection may have broken where no length was announced.
                 problem = f"the answer is incomplete: {total:,} of {request.size:,} bytes"
-                raise _Transient(problem, answered=True)
+                raise Transient(problem, answered=True)
             body.seek(0)
             unless_returned.pop_all()
         return HttpResponse(response.status, headers, body, Digest("sha256:" + hashed.hexdigest()))
@@ -275,34 +336,9 @@ class Transport:
             yield chunk
             self.deadline.check(host)
             if self.deadline.now() - started > seconds:
-                raise _Transient(f"its answer takes longer than {seconds:.0f} seconds", answered=True)
+                raise Transient(f"its answer takes longer than {seconds:.0f} seconds", answered=True)
         # A connection that was cut at the deadline looks like the end of a body without a length.
         self.deadline.check(host)
-
-
-@dataclass(slots=True)
-class _Host:
-    """The failures and successes of a host, over all threads."""
-
-    limits: Limits
-    slots: threading.BoundedSemaphore = field(init=False)
-    failures: int = 0
-    ever_answered: bool = False
-
-    def __post_init__(self) -> None:
-        self.slots = threading.BoundedSemaphore(self.limits.parallel_per_host)
-
-    def note_success(self) -> None:
-        self.failures, self.ever_answered = 0, True
-
-    def note_failure(self, *, answered: bool) -> None:
-        self.failures += 1
-        self.ever_answered = self.ever_answered or answered
-
-    def tries_allowed(self) -> int:
-        if self.failures >= self.limits.failures_in_a_row:
-            return 0
-        return self.limits.attempts if self.ever_answered else self.limits.attempts_unanswered
 
 
 class _SizeLimit:
@@ -353,18 +389,6 @@ def _redirected(request: HttpRequest, location: str, first: SplitResult) -> Http
     return replace(request, url=target.geturl(), headers=kept)
 
 
-def _retry_after(headers: Mapping[str, str]) -> float:
-    text = headers.get("retry-after", "").strip()
-    if text.isdecimal() and len(text) < 10:
-        return float(text)
-    try:
-        # The server's own clock, since ours may differ.
-        wait = parsedate_to_datetime(text) - parsedate_to_datetime(headers.get("date", ""))
-        return max(wait.total_seconds(), 0.0)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return 0.0
-
-
 def _spool() -> IO[bytes]:
     try:
         tempfile.gettempdir()
@@ -383,45 +407,3 @@ def _write(body: IO[bytes], chunk: bytes) -> None:
             why=(error.strerror or str(error)).lower(),
             next="free some space there, or set TMPDIR to another folder",
         ) from None
-
-
-def _is_unresolved(error: urllib3.exceptions.HTTPError) -> bool:
-    kind = urllib3.exceptions.NameResolutionError
-    return isinstance(error, kind) or isinstance(error.__cause__, kind)
-
-
-def _translate(error: urllib3.exceptions.HTTPError, parts: SplitResult) -> Exception:
-    cause = error.__cause__ or error
-    if isinstance(error, urllib3.exceptions.SSLError) or isinstance(cause, ssl.SSLError):
-        return _translate_tls(cause, parts)
-    problems: list[tuple[type[Exception], str, bool]] = [
-        (urllib3.exceptions.NameResolutionError, "its name cannot be resolved", False),
-        (urllib3.exceptions.NewConnectionError, "it does not accept connections", False),
-        (urllib3.exceptions.ConnectTimeoutError, "it does not accept connections in time", False),
-        (urllib3.exceptions.ReadTimeoutError, "it stopped answering", False),
-        (urllib3.exceptions.ProxyError, "the proxy cannot reach it", False),
-        (urllib3.exceptions.IncompleteRead, "the answer is incomplete", True),
-    ]
-    for kind, problem, answered in problems:
-        if isinstance(error, kind) or isinstance(cause, kind):
-            return _Transient(problem, answered=answered)
-    return _Transient("the connection broke", answered=True)
-
-
-def _translate_tls(cause: object, parts: SplitResult) -> Exception:
-    while (
-        isinstance(cause, urllib3.exceptions.SSLError) and cause.args and isinstance(cause.args[0], Exception)
-    ):
-        cause = cause.args[0]
-    if isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError):
-        return _Transient("the secure connection broke", answered=True)
-    host = host_of(parts)
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        why, hint = (
-            cause.verify_message,
-            "if you trust it, name its certificate authority in XPLOCK_CA_BUNDLE",
-        )
-    else:
-        reason = str(getattr(cause, "reason", None) or cause).replace("_", " ").lower()
-        why, hint = reason, f"if it speaks plain http and you trust the network, set XPLOCK_PLAIN_HTTP={host}"
-    return RegistryUnreachable(f"no secure connection to {host}", why=why, next=hint)

@@ -46,7 +46,8 @@ from render.registry.oci import (
     digest_of,
     parse_content,
 )
-from render.registry.transport import RegistryUnreachable, SizeMismatch
+from render.registry.transport import SizeMismatch
+from render.registry.troubles import RegistryUnreachable
 from render.xpkg.catalog import Catalog
 from render.xpkg.image import InvalidImage, fetch_image
 

@@ -32,8 +32,8 @@ from render.references import Digest, Reference, Source, parse_reference
 from render.registry.addresses import RequestRefused
 from render.registry.layout import Layout
 from render.registry.oci import OCI_MANIFEST, Content, Descriptor, TamperedContent, digest_of
-from render.registry.push import PushFailed
 from render.registry.tokens import AccessDenied
+from render.registry.troubles import PushFailed
 from render.xpkg.package_file import PackageFile
 from render.xpkg.publish import Publication, plan_publication
 

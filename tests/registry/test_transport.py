@@ -37,7 +37,8 @@ from render.limits import LimitExceeded, Limits
 from render.registry.addresses import RequestRefused
 from render.registry.connections import read_proxies
 from render.registry.oci import digest_of
-from render.registry.transport import HttpRequest, RegistryUnreachable, SizeMismatch, Transport, _retry_after
+from render.registry.transport import HttpRequest, SizeMismatch, Transport
+from render.registry.troubles import RegistryUnreachable, find_retry_after
 from render.system.deadline import DeadlineExceeded
 
 SECRET = {"Authorization": "Bearer secret"}
@@ -513,7 +514,7 @@ def test_retry_after_is_respected() -> None:
 def test_both_forms_of_retry_after_are_read(retry_after: str, date: str, seconds: float) -> None:
     headers = {name: text for name, text in {"retry-after": retry_after, "date": date}.items() if text}
 
-    assert _retry_after(headers) == seconds
+    assert find_retry_after(headers) == seconds
 
 
 def test_retry_after_is_limited() -> None:
