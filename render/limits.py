@@ -37,6 +37,12 @@ class Limits:
     index_entries: int = 100
     index_depth: int = 2
 
+    # Copies of images
+    copied_bytes: int = 20 * GIB
+    attached: int = 1_000
+    attached_depth: int = 5
+    archive_members: int = 100_000
+
     # Documents
     documents: int = 20_000
     document_bytes: int = 16 * MIB
@@ -79,6 +85,7 @@ class Limits:
     request_seconds: int = 30
     retry_after_seconds: int = 60
     run_seconds: int = 300
+    mirror_seconds: int = 7_200
     helper_seconds: int = 10
     git_seconds: int = 60
     kustomize_seconds: int = 30

@@ -17,6 +17,16 @@ class Progress(Protocol):
         """Count one item as done."""
 
 
+class Transfer(Protocol):
+    """How many bytes were copied; safe to call from many threads."""
+
+    def expect_bytes(self, count: int) -> None:
+        """Count bytes that are to be copied."""
+
+    def advance_bytes(self, count: int) -> None:
+        """Count bytes that were copied."""
+
+
 class Reporter(Protocol):
     """What people should know while a job runs; its result is what it returns."""
 
@@ -37,6 +47,9 @@ class Reporter(Protocol):
 
     def progress(self, text: str) -> AbstractContextManager[Progress]:
         """Show how far something is."""
+
+    def transfer(self, text: str) -> AbstractContextManager[Transfer]:
+        """Show how many bytes were copied, and how many there are."""
 
 
 class Console(Protocol):
@@ -77,10 +90,21 @@ class SilentReporter:
         """Show nothing."""
         yield _NoProgress()
 
+    @contextmanager
+    def transfer(self, text: str) -> Iterator[Transfer]:  # noqa: ARG002 - the protocol's signature
+        """Show nothing."""
+        yield _NoProgress()
+
 
 class _NoProgress:
     def expect(self) -> None:
         """Count nothing."""
 
     def advance(self) -> None:
+        """Count nothing."""
+
+    def expect_bytes(self, count: int) -> None:
+        """Count nothing."""
+
+    def advance_bytes(self, count: int) -> None:
         """Count nothing."""

@@ -67,13 +67,17 @@ class World:
 
     def images(self, layouts: Sequence[tuple[str, Path]] = (), *, offline: bool = False) -> Routes:
         """Return the images of any source: from a layout where one is given, else from its registry or the cache."""
+        folders = self.layouts(layouts)
+        return Routes(folders, CachedImages(self.cache) if offline else self.registries)
+
+    def layouts(self, layouts: Sequence[tuple[str, Path]]) -> list[tuple[str, Layout]]:
+        """Return the layouts in some folders, each with the prefix that it stands in for."""
         for prefix, folder in layouts:
             if self.boundary and not all(map(self.boundary.includes, Layout.folders_in(folder))):
                 raise LayoutOutside(folder, prefix)
             if not is_folder(folder):
                 raise MissingLayout(folder, prefix)
-        folders = [(prefix, Layout.for_prefix(folder, self.limits, prefix)) for prefix, folder in layouts]
-        return Routes(folders, CachedImages(self.cache) if offline else self.registries)
+        return [(prefix, Layout.for_prefix(folder, self.limits, prefix)) for prefix, folder in layouts]
 
     def catalog(
         self, layouts: Sequence[tuple[str, Path]], rewrites: Sequence[Rewrite], *, offline: bool = False

@@ -27,6 +27,7 @@ _COMMANDS = {
     "why": ("render.cli.why", "Show who needs a package, and which versions they accept."),
     "outdated": ("render.cli.outdated", "Show which locked packages have newer versions."),
     "verify": ("render.cli.verify", "Ask registries whether they still have what was locked."),
+    "mirror": ("render.cli.mirror", "Copy what is locked to a registry of your own, or an archive."),
     "diff": ("render.cli.diff", "Compare two locks, or a lock with the one in a cluster."),
     "commit": ("render.cli.commit", "Commit the lock, and nothing else, to a branch."),
     "plugin": ("render.cli.plugin", "Render for Argo CD; plugin.yaml calls it."),

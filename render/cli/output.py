@@ -107,6 +107,8 @@ class Output:
             yield Progress()
             return
         # Imported late: only terminals show progress.
+        from threading import Lock
+
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as Bar
@@ -118,7 +120,29 @@ class Output:
             TextColumn("packages"),
         )
         with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-            yield Progress(bar, bar.add_task(visible(text), total=0))
+            yield Progress(bar, bar.add_task(visible(text), total=0), Lock())
+
+    @contextmanager
+    def transfer(self, text: str) -> Iterator["Progress"]:
+        """Show on a terminal how many bytes were copied."""
+        if not self._shows_progress():
+            yield Progress()
+            return
+        # Imported late: only terminals show progress.
+        from threading import Lock
+
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+        from rich.progress import Progress as Bar
+
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            DownloadColumn(binary_units=True),
+            TransferSpeedColumn(),
+        )
+        with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+            yield Progress(bar, bar.add_task(visible(text), total=0), Lock())
 
     def _shows_progress(self) -> bool:
         return self.verbosity == 0 and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -133,18 +157,30 @@ class Progress:
 
     bar: Any = None
     task: Any = None
+    # Several threads count what they expect.
+    lock: Any = None
     _expected: int = 0
 
     def expect(self) -> None:
         """Count one more item that is to be done."""
-        if self.bar is not None:
-            self._expected += 1
-            self.bar.update(self.task, total=self._expected)
+        self.expect_bytes(1)
 
     def advance(self) -> None:
         """Count one item as done."""
+        self.advance_bytes(1)
+
+    def expect_bytes(self, count: int) -> None:
+        """Count bytes that are to be copied."""
         if self.bar is not None:
-            self.bar.advance(self.task)
+            # Images are counted from several threads, each when its size is known.
+            with self.lock:
+                self._expected += count
+                self.bar.update(self.task, total=self._expected)
+
+    def advance_bytes(self, count: int) -> None:
+        """Count bytes that were copied."""
+        if self.bar is not None:
+            self.bar.advance(self.task, count)
 
 
 def _coloured_change(word: re.Match[str]) -> str:

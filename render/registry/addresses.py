@@ -59,6 +59,18 @@ def is_private(parts: SplitResult) -> bool:
     return is_private_name(parts.hostname or "")
 
 
+def check_upload_target(here: SplitResult, target: SplitResult) -> None:
+    """Raise for an upload location that breaks the rules for redirects on the read path."""
+    if target.scheme != here.scheme:
+        raise RequestRefused(
+            host_of(target), f"{host_of(here)} redirects the upload to it over {target.scheme}"
+        )
+    if is_private(target) and not is_private(here):
+        raise RequestRefused(
+            host_of(target), f"{host_of(here)} redirects the upload to an address inside a network"
+        )
+
+
 def _is_plain(parts: SplitResult) -> bool:
     """Return whether the host and port are written in a form that every parser reads alike."""
     name = parts.hostname or ""

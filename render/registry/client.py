@@ -118,17 +118,17 @@ class RegistryClient:
             seen.add(path)
             answer = self._get(source, path, limit="tag_page_bytes")
             page = _parse_tags(source, answer.read())
-            following = _next_page(answer.headers.get("link", ""))
+            following = next_page(answer.headers.get("link", ""))
             if following and page <= tags:
                 raise _endless(source, len(seen), self._limits.tag_pages)
             tags |= page
             if len(tags) > self._limits.tags:
                 raise LimitExceeded(f"{source} has too many tags", "tags", self._limits)
-            path = self._page_path(source, path, following) if following else ""
+            path = self.page_path(source, path, following) if following else ""
         self._seen.put_tags(source, sorted(tags))
         return tuple(sorted(tags))
 
-    def _page_path(self, source: Source, path: str, link: str) -> str:
+    def page_path(self, source: Source, path: str, link: str) -> str:
         """Return the next page's path below the repository; raise if it is on another host or path."""
         base = self._url(source, "")
         target = follow_url(self._url(source, path), link)
@@ -274,7 +274,8 @@ def _parse_tags(source: Source, data: bytes) -> set[str]:
     return {tag for tag in texts if is_tag(tag)}
 
 
-def _next_page(link: str) -> str:
+def next_page(link: str) -> str:
+    """Return the address of the next page in a Link header; empty at the end."""
     for found in _LINK.finditer(link):
         relation = _RELATION.search(found["parameters"])
         if relation and "next" in relation[1].lower().split():

@@ -106,7 +106,8 @@ class Connections:
         secure = "https" in (scheme, proxy.partition(":")[0])
         options: dict[str, Any] = {
             "num_pools": 64,
-            "maxsize": self._limits.parallel_per_host,
+            # Blobs that are read while they are sent on take no slot, but a connection.
+            "maxsize": self._limits.parallel + self._limits.parallel_per_host,
             # Made only if needed: reading the authorities takes longer than many requests.
             "ssl_context": tls_context(self._settings) if secure else None,
         }

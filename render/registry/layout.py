@@ -4,9 +4,10 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from io import BufferedReader
 from pathlib import Path
 from typing import IO
 
@@ -28,10 +29,11 @@ from render.registry.oci import (
 from render.system.faults import raise_fault
 from render.system.files import InvalidFile, is_there, open_plain, replace_file
 
-_NAME = "org.opencontainers.image.ref.name"
-_MARKER = "oci-layout"
-_MARKER_TEXT = b'{"imageLayoutVersion":"1.0.0"}\n'
-_BLOBS = Path("blobs/sha256")
+NAME = "org.opencontainers.image.ref.name"
+INDEX_FILE = "index.json"
+MARKER = "oci-layout"
+MARKER_TEXT = b'{"imageLayoutVersion":"1.0.0"}\n'
+BLOBS = Path("blobs/sha256")
 _SHOWN = 5
 
 
@@ -74,7 +76,7 @@ class Layout:
     @staticmethod
     def folders_in(folder: Path) -> tuple[Path, ...]:
         """Return the folders that files of a layout are read from; links to files are refused anyway."""
-        return folder, folder / _BLOBS
+        return folder, folder / BLOBS
 
     def tags(self, source: Source) -> tuple[str, ...]:
         """Return all tags of a source, sorted."""
@@ -87,7 +89,7 @@ class Layout:
     def content(self, reference: Reference) -> Content:
         """Return the manifest or index of a reference; with tag and digest, the digest decides."""
         if reference.digest is not None:
-            if not is_there(self._path(reference.digest)):
+            if not self._has(reference.digest):
                 raise self._missing(reference.source, reference)
             data = self._read_blob(reference.digest, "manifest_bytes")
             return Content(data, "", reference.digest)
@@ -108,16 +110,28 @@ class Layout:
     def images(self) -> list[tuple[Reference | None, Descriptor]]:
         """Return every image in the layout with the reference it is known by, if any."""
         try:
-            found = (self.folder / "index.json").stat()
+            state = self._state()
         except OSError:
             return [(self._reference(entry), entry) for entry in self._index().manifests]
-        state = (found.st_ino, found.st_mtime_ns, found.st_size)
         known = self._read.get(state)
         if known is None:
             known = [(self._reference(entry), entry) for entry in self._index().manifests]
             self._read.clear()
             self._read[state] = known
         return known
+
+    def open_blob(self, digest: Digest) -> BufferedReader:
+        """Open a blob as it is, without a look at its bytes."""
+        return self._open_file(BLOBS / digest.removeprefix("sha256:"))[0]
+
+    def blob_size(self, digest: Digest) -> int | None:
+        """Return the size of a blob's file, if there is one."""
+        try:
+            file, size = self._open_file(BLOBS / digest.removeprefix("sha256:"))
+        except InvalidFile:
+            return None
+        file.close()
+        return size
 
     def add_blob(self, data: bytes) -> Digest:
         """Put a blob into the layout."""
@@ -131,21 +145,22 @@ class Layout:
 
     def add_image(self, data: bytes, media_type: str, reference: Reference | None) -> Descriptor:
         """Put a manifest or index into the layout under a name, which is taken away from other images."""
-        annotations = {_NAME: str(reference)} if reference else {}
-        entry = Descriptor(media_type, self.add_blob(data), len(data), annotations)
-        with self._locked():
-            kept = [
-                old
-                for old in (self._index() if self._exists() else Index(())).manifests
-                if not _replaces(entry, old)
-            ]
-            ordered = sorted([*kept, entry], key=lambda item: (item.annotations.get(_NAME, ""), item.digest))
-            replace_file(self.folder / "index.json", format_index(Index(tuple(ordered))) + b"\n")
-            replace_file(self.folder / _MARKER, _MARKER_TEXT)
+        self.add_blob(data)
+        entry = describe_image(Content(data, media_type, digest_of(data)), reference)
+        self.name_images([entry])
         return entry
 
+    def name_images(self, entries: Sequence[Descriptor]) -> None:
+        """Put images that the layout has into its index, all in one step; their names are taken away from others."""
+        with self._locked():
+            found = [] if not self._exists() else list(self._index().manifests)
+            for entry in entries:
+                found = [old for old in found if not _replaces(entry, old)]
+            replace_file(self.folder / INDEX_FILE, format_images([*found, *entries]))
+            replace_file(self.folder / MARKER, MARKER_TEXT)
+
     def _exists(self) -> bool:
-        return (self.folder / _MARKER).exists()
+        return (self.folder / MARKER).exists()
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -159,16 +174,16 @@ class Layout:
 
     def _index(self) -> Index:
         try:
-            with open_plain(self.folder / "index.json") as file:
+            with self._open_file(Path(INDEX_FILE))[0] as file:
                 data = file.read(self.limits.manifest_bytes + 1)
-            with open_plain(self.folder / _MARKER) as file:
+            with self._open_file(Path(MARKER))[0] as file:
                 version = json.loads(file.read(1024))["imageLayoutVersion"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError, InvalidFile) as error:
             if isinstance(error, OSError):
                 raise_fault(error, f"{self.folder} cannot be read")
             raise InvalidLayout(
                 f"{self.folder} is not an OCI image layout",
-                why=f"such a folder has the files {_MARKER} and index.json",
+                why=f"such a folder has the files {MARKER} and index.json",
                 next="build one: xplock package build DIR --to FOLDER",
             ) from None
         if version != "1.0.0":
@@ -186,7 +201,7 @@ class Layout:
         return index
 
     def _reference(self, entry: Descriptor) -> Reference | None:
-        name = entry.annotations.get(_NAME, "")
+        name = entry.annotations.get(NAME, "")
         if is_tag(name):
             return Reference(self.source, name) if self.source else None
         try:
@@ -200,12 +215,11 @@ class Layout:
 
     def _open(self, digest: Digest, limit: str, size: int | None) -> IO[bytes]:
         try:
-            file = open_plain(self._path(digest))
+            file, found = self._open_file(BLOBS / digest.removeprefix("sha256:"))
         except InvalidFile as error:
             raise MissingBlob(
                 f"{self.folder} has no blob {digest}", why=error.why, next="build the layout again"
             ) from None
-        found = os.fstat(file.fileno()).st_size
         if found > getattr(self.limits, limit):
             file.close()
             raise LimitExceeded(
@@ -218,8 +232,21 @@ class Layout:
         file.seek(0)
         return file
 
+    def _open_file(self, name: Path) -> tuple[BufferedReader, int]:
+        """Open a file of the layout, and return its size; an archive of a layout has its own way."""
+        file = open_plain(self.folder / name)
+        return file, os.fstat(file.fileno()).st_size
+
+    def _state(self) -> tuple[int, int, int]:
+        """Return what changes when another index is put in place."""
+        found = (self.folder / INDEX_FILE).stat()
+        return found.st_ino, found.st_mtime_ns, found.st_size
+
+    def _has(self, digest: Digest) -> bool:
+        return is_there(self._path(digest))
+
     def _path(self, digest: Digest) -> Path:
-        return self.folder / _BLOBS / digest.removeprefix("sha256:")
+        return self.folder / BLOBS / digest.removeprefix("sha256:")
 
     def _missing(self, source: Source, reference: Reference | None = None) -> NotFound:
         """Return the error for a source or a reference that is not here, with what is here and was probably meant."""
@@ -240,7 +267,19 @@ class Layout:
         return error
 
 
+def describe_image(content: Content, reference: Reference | None) -> Descriptor:
+    """Return the entry of an image in the index of a layout."""
+    annotations = {NAME: str(reference)} if reference else {}
+    return Descriptor(content.media_type, content.digest, len(content.data), annotations)
+
+
+def format_images(entries: Iterable[Descriptor]) -> bytes:
+    """Return the text of a layout's index."""
+    ordered = sorted(entries, key=lambda item: (item.annotations.get(NAME, ""), item.digest))
+    return format_index(Index(tuple(ordered))) + b"\n"
+
+
 def _replaces(entry: Descriptor, old: Descriptor) -> bool:
     """Return whether a new entry replaces an old one: by its name, or as the same image without a name."""
-    name = entry.annotations.get(_NAME)
-    return old.annotations.get(_NAME) == name and (name is not None or old.digest == entry.digest)
+    name = entry.annotations.get(NAME)
+    return old.annotations.get(NAME) == name and (name is not None or old.digest == entry.digest)

@@ -15,7 +15,14 @@ from requests.adapters import HTTPAdapter
 
 from render.references import Digest, Source
 from render.registry.access import RegistrySettings
-from render.registry.addresses import RequestRefused, api_address, follow_url, host_of, is_private, split_url
+from render.registry.addresses import (
+    RequestRefused,
+    api_address,
+    check_upload_target,
+    follow_url,
+    host_of,
+    split_url,
+)
 from render.registry.connections import read_proxies, tls_context
 from render.registry.oci import Content, Descriptor
 from render.registry.tokens import Authenticator
@@ -174,10 +181,7 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
                 "it is not in XPLOCK_ALLOWED_REGISTRIES, the only hosts that may be asked",
                 next=f"add {target} to XPLOCK_ALLOWED_REGISTRIES, or push to an allowed host",
             )
-        if parts.scheme != self.prefix:
-            raise RequestRefused(target, f"{self._host} redirects the upload to it over {parts.scheme}")
-        if is_private(parts) and not is_private(split_url(f"{self.prefix}://{self._host}")):
-            raise RequestRefused(target, f"{self._host} redirects the upload to an address inside a network")
+        check_upload_target(split_url(f"{self.prefix}://{self._host}"), parts)
 
     def _send(
         self, method: str, url: str, data: Any, headers: Mapping[str, str], *, last: bool

@@ -1,0 +1,141 @@
+"""An OCI layout as the destination: blobs first, the index last and in one step."""
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from render.errors import RenderError
+from render.references import Digest, Reference, Source, is_digest
+from render.registry.copying.attached import fallback_tag, is_index, parse_referrers
+from render.registry.copying.model import Reader, Way
+from render.registry.layout import BLOBS, MARKER, Layout, describe_image
+from render.registry.oci import Content, Descriptor, NotFound
+from render.system.faults import raise_fault
+from render.system.files import is_there
+
+
+class LayoutNotWritten(RenderError):
+    """A layout or an archive that cannot be written."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{path} cannot be written", why=why, next="check the folder, or use another one")
+
+
+@contextmanager
+def writing_to(path: Path) -> Iterator[None]:
+    """Raise an error of ours for one while a layout is written."""
+    try:
+        yield
+    except OSError as error:
+        raise_fault(error, f"{path} cannot be written")
+        raise LayoutNotWritten(path, (error.strerror or str(error)).lower()) from None
+
+
+@dataclass(slots=True)
+class FolderDestination:
+    """Writes to a layout. Nothing is found in it by its name before `finish`, so that a killed run names nothing."""
+
+    layout: Layout
+    # The images that this run has found or put under a name.
+    named: dict[Reference, Content] = field(default_factory=dict)
+    # Blobs whose bytes turned out to be wrong.
+    damaged: set[Digest] = field(default_factory=set)
+    _changed: bool = False
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Keep other runs away while this one writes."""
+        blobs = self.layout.folder / BLOBS
+        with writing_to(self.layout.folder):
+            blobs.mkdir(parents=True, exist_ok=True)
+            handle = os.open(blobs, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise LayoutNotWritten(self.layout.folder, "another run writes to it") from None
+        finally:
+            os.close(handle)
+
+    def find(self, source: Source, name: str) -> Digest | None:
+        """Return the digest that the layout has under a tag or a digest."""
+        content = self.content(source, name)
+        return content.digest if content else None
+
+    def content(self, source: Source, name: str) -> Content | None:
+        """Return the manifest or index under a tag or a digest, if there is one."""
+        if is_digest(name):
+            return self._by_digest(Reference(source, digest=Digest(name)))
+        reference = Reference(source, name)
+        if reference not in self.named and (content := self._by_name(reference)):
+            self.named[reference] = content
+        return self.named.get(reference)
+
+    def referrers(self, source: Source, digest: Digest) -> Sequence[Digest]:
+        """Return the digests in the list of referrers under the tag for it."""
+        content = self.content(source, fallback_tag(digest))
+        if content is None or content.digest == digest or not is_index(content.data):
+            return ()
+        return parse_referrers(source, digest, content.data)
+
+    def has_blob(self, source: Source, descriptor: Descriptor, *, deep: bool) -> bool:  # noqa: ARG002 - shared
+        """Return whether the layout has a blob: by its size, or with `deep` by its bytes."""
+        return self.is_good(self.layout, descriptor, deep=deep)
+
+    def put_blob(self, source: Source, descriptor: Descriptor, read: Reader) -> Way:
+        """Put a blob into the layout, unless it is there."""
+        if self.has_blob(source, descriptor, deep=False):
+            return Way.THERE
+        path = self.layout.folder / BLOBS / descriptor.digest.removeprefix("sha256:")
+        # Of a run that is killed one file is left, which the next run overwrites.
+        part = path.with_name(f".{path.name}.part")
+        with writing_to(path), read() as chunks, part.open("wb") as file:
+            file.writelines(chunks)
+            file.flush()
+            os.fsync(file.fileno())
+            part.replace(path)
+        return Way.COPIED
+
+    def put_manifest(self, source: Source, content: Content, tag: str | None) -> bool:
+        """Put a manifest into the layout; it is named by `finish`. A layout lists no referrers by itself."""
+        with writing_to(self.layout.folder):
+            self.layout.add_blob(content.data)
+        if tag:
+            self.named[Reference(source, tag)] = content
+        self._changed = True
+        return False
+
+    def finish(self) -> None:
+        """Name all images, in one step."""
+        if self._changed:
+            entries = [describe_image(content, reference) for reference, content in self.named.items()]
+            with writing_to(self.layout.folder):
+                self.layout.name_images(entries)
+
+    def _by_name(self, reference: Reference) -> Content | None:
+        if not is_there(self.layout.folder / MARKER):
+            return None
+        with suppress(NotFound):
+            return self.layout.content(reference)
+        return None
+
+    def _by_digest(self, reference: Reference) -> Content | None:
+        with suppress(NotFound):
+            return self.layout.content(reference)
+        return None
+
+    def is_good(self, layout: Layout, descriptor: Descriptor, *, deep: bool) -> bool:
+        """Return whether a layout has the bytes of a blob."""
+        if descriptor.digest in self.damaged or layout.blob_size(descriptor.digest) != descriptor.size:
+            return False
+        if not deep:
+            return True
+        with layout.open_blob(descriptor.digest) as file:
+            found = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+        if found != descriptor.digest:
+            self.damaged.add(descriptor.digest)
+        return found == descriptor.digest
