@@ -13,6 +13,7 @@ from render.versions import Version
 FIRST_VERSIONS: Mapping[str, tuple[int, int]] = {
     "pin: digest": (2, 2),
     "rewrites": (1, 20),
+    "mirror": (1, 20),
     "overrides: runtimeConfig": (1, 14),
 }
 # Settings of which no version of Crossplane is known to be too old.
@@ -75,6 +76,7 @@ def _used(settings: Settings) -> list[str]:
     used = {
         "pin: digest": settings.pin is PinMode.DIGEST,
         "rewrites": bool(settings.rewrites),
+        "mirror": settings.mirror is not None,
         "overrides: runtimeConfig": any(one.runtime_config for one in settings.overrides),
     }
     return [setting for setting in FIRST_VERSIONS if used[setting]]

@@ -5,6 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from render.lean import TYPE_CHECKING, dataclass, field
+from render.mirrors import Mirror
 from render.moves import Move
 from render.requests import Root
 from render.rewrites import Rewrite
@@ -73,5 +74,7 @@ class Settings:
     overlay: Path | None = None
     # Each prefix, and the folder that is read for it.
     layouts: tuple[tuple[str, Path], ...] = ()
+    # Where Crossplane pulls from, if that is not where packages are fetched from.
+    mirror: Mirror | None = None
     # What differs from the default values, by key and as written; without roots and rewrites.
     given: Mapping[str, object] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from render.crossplane import (
     needs_inactive_revision,
     unfit_settings,
 )
+from render.mirrors import Mirror
 from render.overrides import Override
 from render.rewrites import Rewrite
 from render.settings import PinMode, Settings
@@ -22,6 +23,7 @@ NATIVE = Settings(pin=PinMode.NATIVE)
 USED = {
     "pin: digest": Settings(),
     "rewrites": replace(NATIVE, rewrites=(Rewrite("a.example", "b.example", "here"),)),
+    "mirror": replace(NATIVE, mirror=Mirror("mirror.example")),
     "overrides: runtimeConfig": replace(NATIVE, overrides=(Override("a.example", runtime_config="x"),)),
 }
 

@@ -13,7 +13,7 @@ from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Reporter
 from render.app.world import World, open_world
 from render.errors import Differs, InvalidInput, RenderError
-from render.inputs.projects import Inputs, read_inputs
+from render.inputs.projects import Inputs, read_inputs, read_settings
 from render.lock.freshness import require_consistent_lock
 from render.manifests.mirror_configs import mirror_configs
 from render.manifests.pulled import PulledImage, find_pulled
@@ -74,6 +74,19 @@ class SeveralNotCopied(RenderError):
             next="correct the errors above, and run the command again",
         )
         self.exit_code = max(error.exit_code for error in failures)
+
+
+def read_mirror(folders: Sequence[Path], operator: OperatorSettings) -> Mirror | None:
+    """Return the mirror in the settings of folders, which have to agree on it."""
+    found = {folder: read_settings(folder, operator.limits, operator.boundary).mirror for folder in folders}
+    named = {mirror: folder for folder, mirror in found.items()}
+    if len(named) > 1:
+        raise InvalidInput(
+            "the folders have different mirrors",
+            why=[f"{folder}: {mirror.to if mirror else 'none'}" for mirror, folder in named.items()],
+            next="mirror them one by one, or name the destination: --to DEST",
+        )
+    return next(iter(named), None)
 
 
 def mirror_folders(
@@ -139,7 +152,7 @@ class _Folder:
     def read(cls, folder: Path, world: World, call: MirrorCall) -> "_Folder":
         lock = require_consistent_lock(folder, world.limits)
         inputs = read_inputs(folder, world.limits, world.settings.environ, world.boundary)
-        pulled = list(find_pulled(lock, pinned=inputs.settings.pin == "digest"))
+        pulled = list(find_pulled(lock.installed(), pinned=inputs.settings.pin == "digest"))
         rewrites = _upstream(inputs, call)
         jobs = [_job(one, rewrites, call) for one in pulled]
         return cls(inputs, pulled, jobs)

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import click
 
-from render.app.mirror import MirrorCall, Mirrored, mirror_folders, mirror_stored, require_complete
+from render.app.mirror import (
+    MirrorCall,
+    Mirrored,
+    mirror_folders,
+    mirror_stored,
+    read_mirror,
+    require_complete,
+)
 from render.app.mirror_ends import End, parse_end
 from render.cli.operator_options import CACHE, REGISTRIES, OperatedCommand, operator_settings
 from render.cli.options import layout_option, output_option
@@ -48,9 +55,8 @@ def _parse_secret(context: click.Context, option: click.Parameter, text: str | N
 )
 @click.option(
     "--to",
-    required=True,
     metavar="DEST",
-    help="A registry with or without a path, oci:FOLDER or oci-archive:FILE.",
+    help="A registry with or without a path, oci:FOLDER or oci-archive:FILE; by default the mirror in the settings.",
 )
 @click.option(
     "--from",
@@ -65,9 +71,7 @@ def _parse_secret(context: click.Context, option: click.Parameter, text: str | N
 @click.option(
     "--paths",
     type=click.Choice((FULL, BARE)),
-    default=FULL,
-    show_default=True,
-    help="Paths in DEST with the original host, or without it.",
+    help=f"Paths in DEST with the original host, or without it.  [default: {FULL}]",
 )
 @click.option(
     "--no-attached", is_flag=True, help="Leave out signatures, attestations and whatever else is attached."
@@ -99,12 +103,12 @@ def _parse_secret(context: click.Context, option: click.Parameter, text: str | N
 def mirror(
     output: Output,
     folders: tuple[Path, ...],
-    to: str,
+    to: str | None,
     stored: End | None,
     dry_run: bool,
     check: bool,
     deep: bool,
-    paths: str,
+    paths: str | None,
     no_attached: bool,
     move_tags: bool,
     file: Path | None,
@@ -121,19 +125,22 @@ def mirror(
     """
     if stored and (folders or layouts):
         raise click.UsageError("--from copies all of it, so it takes neither DIR nor --layout")
+    operator = operator_settings()
+    known = None if to or stored else read_mirror(folders or (Path(),), operator)
+    if not to and not known:
+        raise click.UsageError("--to is missing, and no settings name a mirror")
     call = MirrorCall(
-        parse_end(to),
+        parse_end(to or (known.to if known else "")),
         stored,
         layouts,
-        paths,
-        pull_secret,
+        paths or (known.paths if known else FULL),
+        pull_secret or (known.pull_secret if known else None),
         attached=not no_attached,
         move_tags=move_tags,
         deep=deep,
         only_look=dry_run or check,
         jobs=jobs,
     )
-    operator = operator_settings()
     if stored:
         mirrored = mirror_stored(call, operator, output)
     else:

@@ -12,7 +12,7 @@ ROOT = "root "
 REWRITE = "rewrite "
 SETTING = "setting "
 # Settings that change manifests and not the lock.
-_RENDERING = frozenset({"waves", "overlay"})
+_RENDERING = frozenset({"waves", "overlay", "mirror"})
 
 
 def make_record(roots: Iterable[Root], rewrites: Iterable[Rewrite], settings: Settings) -> Mapping[str, str]:

@@ -6,7 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from render.inputs.settings import KEYS
-from render.inputs.table import Choice, Entries, Flag, Key, Number, OneOrMore, Shape, Text, TextMap, Texts
+from render.inputs.table import (
+    Choice,
+    Entries,
+    Flag,
+    Group,
+    Key,
+    Number,
+    OneOrMore,
+    Shape,
+    Text,
+    TextMap,
+    Texts,
+)
 from render.system.files import replace_file
 
 SCHEMA_FILE = Path(__file__).with_name("xplock.schema.json")
@@ -49,10 +61,12 @@ def _property(key: Key) -> dict[str, Any]:
     return {"description": key.description, **_shape(key.shape), **examples}
 
 
-def _shape(shape: Shape | Entries) -> dict[str, Any]:
+def _shape(shape: Shape | Entries | Group) -> dict[str, Any]:
     match shape:
         case Entries():
             return {"type": "array", "items": _entry(shape)}
+        case Group():
+            return _mapping(shape.keys)
         case Text():
             return {"type": "string", **({} if shape.may_be_empty else {"minLength": 1}), **_pattern(shape)}
         case Texts():

@@ -8,9 +8,10 @@ from render.errors import RenderError, in_one_line
 from render.inputs.problems import placed
 from render.inputs.roots import parse_package, parse_request
 from render.inputs.settings_entries import MOVES, OVERRIDES, parse_moves, parse_override, parse_uses
-from render.inputs.table import Choice, Entries, Entry, Flag, Key, Text, Texts, read_entry
+from render.inputs.table import Choice, Entries, Entry, Flag, Group, Key, Text, Texts, read_entry
 from render.limits import Limits
-from render.names import DNS_LABEL, DNS_LABEL_MEANING
+from render.mirrors import BARE, FULL, Mirror
+from render.names import DNS_LABEL, DNS_LABEL_MEANING, DNS_NAME
 from render.overrides import Override, parse_prefix
 from render.requests import Root
 from render.rewrites import Rewrite
@@ -143,6 +144,32 @@ KEYS = (
         ),
         "OCI layouts on disk that are read instead of registries; the longest match wins.",
     ),
+    Key(
+        "mirror",
+        Group(
+            (
+                Key(
+                    "to",
+                    Text(),
+                    "A registry, or a path in one.",
+                    required=True,
+                    examples=("mirror.example.org/xp",),
+                ),
+                Key(
+                    "paths",
+                    Choice((FULL, BARE), default=FULL),
+                    "full: paths in it begin with the original host. bare: they do not.",
+                ),
+                Key(
+                    "pullSecret",
+                    Text(DNS_NAME, "the name of a secret: lower-case letters, digits, '-' and '.'"),
+                    "The secret in Crossplane's namespace that it pulls with.",
+                ),
+            )
+        ),
+        "A registry with copies that `xplock mirror` made. Crossplane pulls from there: pins lead to it, and "
+        "ImageConfigs for it are rendered. Packages are still fetched from where they come from.",
+    ),
 )
 
 
@@ -188,6 +215,7 @@ def _parse_settings(fields: Fields, folder: Path, limits: Limits, boundary: Boun
         waves=Waves(said.get("waves", Waves.FLAT)),
         overlay=_parse_overlay(top, folder, boundary),
         layouts=tuple(_parse_layouts(top, folder)),
+        mirror=_parse_mirror(top),
         given={key: value for key, value in top.value.items() if key not in ("roots", "rewrites")},
     )
     _refuse_unfit(fields, settings)
@@ -247,6 +275,16 @@ def _parse_layouts(top: Entry, folder: Path) -> Iterator[tuple[str, Path]]:
             entry.fields.complain(f"{text!r} is no path", "folder")
         elif prefix and text:
             yield prefix, folder / text
+
+
+def _parse_mirror(top: Entry) -> Mirror | None:
+    entry = top.groups.get("mirror")
+    if entry is None or "to" not in entry.plain:
+        return None
+    said = entry.plain
+    with entry.fields.errors_at("to"):
+        return Mirror(parse_prefix(said["to"]), said.get("paths", FULL), said.get("pullSecret"))
+    return None
 
 
 def _parse_prefix(entry: Entry, taken: set[str]) -> str | None:

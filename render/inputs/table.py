@@ -77,11 +77,18 @@ class Entries:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """One mapping with keys of its own."""
+
+    keys: "tuple[Key, ...]"
+
+
+@dataclass(frozen=True, slots=True)
 class Key:
     """One key of a mapping."""
 
     name: str
-    shape: Shape | Entries
+    shape: Shape | Entries | Group
     description: str
     required: bool = False
     examples: tuple[str, ...] = ()
@@ -95,12 +102,13 @@ class Entry:
     # Each value has the type that the shape of its key describes.
     plain: Mapping[str, Any]
     entries: "Mapping[str, tuple[Entry, ...]]"
+    groups: "Mapping[str, Entry]"
 
     @property
     def value(self) -> dict[str, object]:
         """The mapping as plain values."""
         listed = {name: [entry.value for entry in entries] for name, entries in self.entries.items()}
-        return {**self.plain, **listed}
+        return {**self.plain, **listed, **{name: entry.value for name, entry in self.groups.items()}}
 
 
 def read_entry(fields: Fields, keys: Sequence[Key]) -> Entry:
@@ -108,16 +116,19 @@ def read_entry(fields: Fields, keys: Sequence[Key]) -> Entry:
     _check_names(fields, keys)
     plain: dict[str, object] = {}
     entries: dict[str, tuple[Entry, ...]] = {}
+    groups: dict[str, Entry] = {}
     for key in keys:
         value = fields.get(key.name)
         if value is None:
             continue
         if isinstance(key.shape, Entries):
             entries[key.name] = _read_entries(fields, key.name, key.shape)
+        elif isinstance(key.shape, Group):
+            groups[key.name] = read_entry(fields.mapping(key.name), key.shape.keys)
         else:
             plain[key.name] = _read_shape(value, key.shape, fields, key.name)
     given = {name: item for name, item in plain.items() if item is not None}
-    return Entry(fields, given, {name: listed for name, listed in entries.items() if listed})
+    return Entry(fields, given, {name: listed for name, listed in entries.items() if listed}, groups)
 
 
 def _check_names(fields: Fields, keys: Sequence[Key]) -> None:

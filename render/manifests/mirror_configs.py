@@ -3,12 +3,18 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from render.digests import sha256_hex
-from render.lean import Any
+from render.lean import TYPE_CHECKING, Any
+from render.lock.model import LockedPackage
 from render.manifests.pins import IMAGE_CONFIG, image_config
+from render.manifests.pulled import find_pulled
 from render.mirrors import Mirror
 from render.names import dns_label
 from render.references import Source
 from render.rewrites import Rewrites
+
+if TYPE_CHECKING:
+    # Only the type is needed here; importing the reader of folders would cost time.
+    from render.inputs.projects import Inputs
 
 _PREFIX = "xplock-mirror"
 _HASH_PART = 8
@@ -31,6 +37,14 @@ def mirror_configs(
     if mirror.pull_secret:
         made.append(_pull_secret(mirror, mirror.pull_secret))
     return sorted(made, key=lambda value: str(value["metadata"]["name"]))
+
+
+def folder_configs(packages: Iterable[LockedPackage], inputs: "Inputs") -> list[dict[str, Any]]:
+    """Return the ImageConfigs for the mirror in the settings of a folder."""
+    mirror, pinned = inputs.settings.mirror, inputs.settings.pin == "digest"
+    pulled = find_pulled(packages, pinned=pinned)
+    sources = [image.source for image in pulled]
+    return mirror_configs(mirror, sources, inputs.passthrough, Rewrites(inputs.rewrites)) if mirror else []
 
 
 def _rewrites(mirror: Mirror, sources: Sequence[Source]) -> Iterator[dict[str, Any]]:

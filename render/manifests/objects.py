@@ -14,6 +14,7 @@ from render.manifests.conflicts import (
     check_identities,
     check_packages,
 )
+from render.manifests.identity import identify
 from render.manifests.order import layer_packages
 from render.manifests.packages import check_admitted, render_package
 from render.manifests.passthrough import is_setting, refuse_locks, render_other, render_setting
@@ -69,12 +70,23 @@ def render_objects(lock: Lock, inputs: "Inputs") -> list[dict[str, Any]]:
 
 
 def _render_pins(packages: Sequence[LockedPackage], inputs: "Inputs") -> list[dict[str, Any]]:
+    mirror = inputs.settings.mirror
+    configs = _render_mirror(packages, inputs) if mirror else []
     if inputs.settings.pin != "digest":
-        return []
-    pins = find_pins(packages, inputs.rewrites)
-    made = [*map(render_pin, pins), *render_companions(pins, inputs.passthrough)]
+        return configs
+    pins = find_pins(packages, inputs.rewrites, mirror)
+    made = [*configs, *map(render_pin, pins), *render_companions(pins, [*inputs.passthrough, *configs])]
     # Sorted by name, so that a companion follows its pin and the pins of one package are adjacent.
     return sorted(made, key=lambda value: str(value["metadata"]["name"]))
+
+
+def _render_mirror(packages: Sequence[LockedPackage], inputs: "Inputs") -> list[dict[str, Any]]:
+    # Imported late: most folders have no mirror.
+    from render.manifests.mirror_configs import folder_configs
+
+    # Those that `xplock mirror` printed may be among the inputs already.
+    own = {identify(value) for value in inputs.passthrough}
+    return [value for value in folder_configs(packages, inputs) if identify(value) not in own]
 
 
 def _render_packages(layers: _Layers, inputs: "Inputs") -> list[dict[str, Any]]:

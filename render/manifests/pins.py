@@ -7,6 +7,7 @@ from render.errors import InvalidInput
 from render.lean import Any, dataclass
 from render.lock.model import LockedPackage, pin_places
 from render.manifests.sync_annotations import EARLY, SYNC_WAVE
+from render.mirrors import Mirror
 from render.names import dns_label
 from render.references import Digest, InvalidReference, Source, parse_reference
 from render.rewrites import InvalidRewrite, Rewrite, Rewrites
@@ -16,20 +17,24 @@ from render.texts import first_lines
 class Locations:
     """The repositories that tags are pulled from, after rewrites; each is checked once."""
 
-    def __init__(self, rewrites: Sequence[Rewrite]) -> None:
+    def __init__(self, rewrites: Sequence[Rewrite], mirror: Mirror | None = None) -> None:
         self._rewrites = Rewrites(rewrites)
+        self._mirror = mirror
         self._checked: set[str] = set()
 
     def exact(self, text: str) -> Rewrite | None:
         """Return the rewrite whose prefix is the whole reference."""
         return self._rewrites.exact(text)
 
-    def find(self, source: str, tag: str) -> tuple[str, str]:
+    def find(self, source: Source, tag: str) -> tuple[str, str]:
         """Return the reference that is pulled for a tag of a source, and its repository."""
+        if self._mirror:
+            place = str(self._mirror.place(source))
+            return f"{place}:{tag}", place
         text = f"{source}:{tag}"
         rewrite = self._rewrites.find(text)
         if rewrite is None:
-            return text, source
+            return text, str(source)
         pulled = rewrite.apply(text)
         location = pulled.removesuffix(f":{tag}")
         return pulled, location if location in self._checked else self._check(rewrite, text, pulled)
@@ -87,9 +92,11 @@ class ContestedPins(InvalidInput):
         )
 
 
-def find_pins(packages: Sequence[LockedPackage], rewrites: Sequence[Rewrite]) -> list[Pin]:
-    """Return the pins of all locked versions, then the kept pins."""
-    locations = Locations(rewrites)
+def find_pins(
+    packages: Sequence[LockedPackage], rewrites: Sequence[Rewrite], mirror: Mirror | None = None
+) -> list[Pin]:
+    """Return the pins of all locked versions, then the kept pins; with a mirror, all of them lead there."""
+    locations = Locations(rewrites, mirror)
     current = [_current_pin(package, locations) for package in packages if not package.by_digest]
     contests = [(rewrite, pin) for pin in current if (rewrite := _contest(pin, locations))]
     if contests:
@@ -133,7 +140,7 @@ def _pin(name: str, installed: Source, source: Source, tag: str, digest: Digest,
     prefix = f"{installed}:{tag}"
     marked = sha256_hex(prefix)[:_HASH_PART]
     full = f"xplock-{name}-{dns_label(tag)}-{marked}"
-    return Pin(full, prefix, *locations.find(str(source), tag), digest)
+    return Pin(full, prefix, *locations.find(source, tag), digest)
 
 
 def _contest(pin: Pin, locations: Locations) -> Rewrite | None:

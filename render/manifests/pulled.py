@@ -1,9 +1,9 @@
 """A lock → every image that its rendered manifests can make Crossplane pull."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from render.lean import dataclass
-from render.lock.model import Lock, LockedPackage, pin_places
+from render.lock.model import LockedPackage, pin_places
 from render.references import Digest, Source
 
 
@@ -19,9 +19,9 @@ class PulledImage:
     current: bool
 
 
-def find_pulled(lock: Lock, *, pinned: bool) -> Iterator[PulledImage]:
+def find_pulled(packages: Iterable[LockedPackage], *, pinned: bool) -> Iterator[PulledImage]:
     """Yield the images of active and leaving packages; `pinned`, if pins are rendered."""
-    for package in lock.installed():
+    for package in packages:
         yield _installed(package, pinned=pinned)
         # Without pins the tags of earlier versions are not rendered.
         for pin in package.kept_pins if pinned else ():

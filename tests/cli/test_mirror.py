@@ -1,12 +1,14 @@
 """xplock mirror: a closure with everything attached, from one real registry to another."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from rig.builders.mirrors import HOST, Closure
 from rig.registry.docker import RunningRegistry, docker_registry
-from rig.registry.proxy import Proxy
+from rig.registry.proxy import Proxy, ReferrersApi
 from rig.registry.pushed import Raw
 
 
@@ -80,3 +82,255 @@ def test_a_second_run_writes_nothing_and_asks_once_for_each_manifest(
         assert len(heads) == len(set(heads)) == sum(len(each) for each in closure.digests().values())
     assert first.stdout == again.stdout
     assert "0 of 3 images copied" in again.stderr
+
+
+def test_the_printed_image_configs_lead_to_the_copies(
+    closure: Closure, project: Path, destination: RunningRegistry, tmp_path: Path
+) -> None:
+    host = destination.host
+    done = closure.run(
+        "mirror", str(project), "--to", f"{host}/xp", "--pull-secret", "login", environ={"hosts": host}
+    )
+
+    values = list(yaml.safe_load_all(done.stdout))
+    assert [value["kind"] for value in values] == ["ImageConfig", "ImageConfig"]
+    file = tmp_path / "configs.yaml"
+    again = closure.run(
+        "mirror", str(project), "--to", f"{host}/xp", "--image-configs", str(file), environ={"hosts": host}
+    )
+    assert (again.code, again.stdout) == (0, "")
+    [rewrite] = yaml.safe_load_all(file.read_text())
+    assert rewrite["spec"]["rewriteImage"]["prefix"] == f"{host}/xp/{HOST}/"
+
+
+def test_partial_dependencies_are_copied_under_the_sources_they_were_completed_to(
+    closure: Closure, project: Path, destination: RunningRegistry
+) -> None:
+    host = destination.host
+    done = closure.run(
+        "mirror", str(project), "--to", host, "--paths", "bare", "-o", "json", environ={"hosts": host}
+    )
+
+    found = {image["source"]: image["to"] for image in json.loads(done.stdout)["images"]}
+    # In the mirror, too, app's dependencies `acme/store` and `shape` are completed from app's own place.
+    assert found == {
+        f"{HOST}/acme/app": f"{host}/acme/app:v1.0.0",
+        f"{HOST}/acme/store": f"{host}/acme/store:v1.0.0",
+        f"{HOST}/acme/shape": f"{host}/acme/shape:v1.0.0",
+    }
+
+
+def test_with_the_setting_pins_lead_to_the_mirror_and_fetching_does_not(
+    closure: Closure, destination: RunningRegistry, tmp_path: Path
+) -> None:
+    host = destination.host
+    folder = closure.folder(tmp_path / "project", more=f"mirror:\n  to: {host}/xp\n  pullSecret: login\n")
+
+    done = closure.run("mirror", str(folder), environ={"hosts": host})
+    rendered = closure.run("render", str(folder))
+    checked = closure.run("lock", "--check", str(folder))
+
+    assert (done.code, rendered.code, checked.code) == (0, 0, 0), (
+        done.stderr + rendered.stderr + checked.stderr
+    )
+    specs = [value["spec"] for value in yaml.safe_load_all(rendered.stdout) if value["kind"] == "ImageConfig"]
+    targets = [spec["rewriteImage"]["prefix"] for spec in specs if "rewriteImage" in spec]
+    assert sorted(targets) == sorted(
+        [f"{host}/xp/{HOST}/"]
+        + [f"{host}/xp/{HOST}/{image.repository}@{image.digest}" for image in closure.images.values()]
+    )
+    assert [spec for spec in specs if "registry" in spec]
+    # On the other side of an air gap there is the mirror alone: what was printed is in the folder, too.
+    (folder / "mirror.yaml").write_text(done.stdout)
+    settings = (folder / "xplock.yaml").read_text()
+    (folder / "xplock.yaml").write_text(
+        settings.replace(f"to: {closure.registry.host}/", f"to: {host}/xp/{HOST}/")
+    )
+    locked = closure.run("lock", str(folder), environ={"hosts": host})
+    both = closure.run("render", str(folder))
+    assert (locked.code, both.code) == (0, 0), locked.stderr + both.stderr
+    assert sorted(both.stdout.split("---\n")) == sorted(rendered.stdout.split("---\n"))
+
+
+def test_with_the_printed_rewrites_in_the_folder_the_copies_still_come_from_the_original(
+    closure: Closure, project: Path, destination: RunningRegistry
+) -> None:
+    host = destination.host
+    arguments = ("mirror", str(project), "--to", f"{host}/xp")
+    done = closure.run(*arguments, environ={"hosts": host})
+    (project / "xplock.yaml").write_text((project / "xplock.yaml").read_text().partition("rewrites:")[0])
+    (project / "mirror.yaml").write_text(done.stdout)
+
+    # Without the rewrite of the settings, the original host does not exist; the one to the mirror is not taken.
+    again = closure.run(*arguments, environ={"hosts": host, "XPLOCK_LIMIT_ATTEMPTS_UNANSWERED": "1"})
+
+    assert again.code == 1
+    assert HOST in again.stderr
+
+
+def test_a_dry_run_and_a_check_write_nothing_and_tell_what_is_missing(
+    closure: Closure, project: Path, destination: RunningRegistry
+) -> None:
+    with Proxy(destination.host) as proxy:
+        arguments = ("mirror", str(project), "--to", f"{proxy.host}/xp")
+        hosts = {"hosts": proxy.host}
+        dry = closure.run(*arguments, "--dry-run", environ=hosts)
+        before = closure.run(*arguments, "--check", environ=hosts)
+        assert proxy.writes() == []
+        assert closure.run(*arguments, environ=hosts).code == 0
+        after = closure.run(*arguments, "--check", environ=hosts)
+        nothing = closure.run(*arguments, "--dry-run", environ=hosts)
+
+    assert (dry.code, before.code, after.code, nothing.code) == (0, 3, 0, 0), dry.stderr
+    assert "3 of 3 images to copy" in dry.stdout
+    assert "0 of 3 images to copy, 0 bytes" in nothing.stdout
+    assert "lacks 3 images" in before.stderr
+
+
+def test_a_version_tag_that_names_something_else_is_moved_only_if_asked(
+    closure: Closure, project: Path, destination: RunningRegistry
+) -> None:
+    host, raw = destination.host, Raw(destination.host)
+    repository = f"xp/{HOST}/acme/store"
+    config = raw.blob(repository, b"{}")
+    foreign = raw.manifest(
+        repository,
+        {
+            "schemaVersion": 2,
+            "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "config": config,
+            "layers": [],
+        },
+        "v1.0.0",
+    )["digest"]
+    arguments = ("mirror", str(project), "--to", f"{host}/xp")
+
+    refused = closure.run(*arguments, environ={"hosts": host})
+    still = raw.digest(repository, "v1.0.0")
+    moved = closure.run(*arguments, "--move-tags", environ={"hosts": host})
+
+    assert (refused.code, still, moved.code) == (1, foreign, 0)
+    assert f"{host}/{repository}:v1.0.0 names other bytes" in refused.stderr
+    assert "--move-tags" in refused.stderr
+    assert raw.digest(repository, "v1.0.0") == closure.images["acme/store v1.0.0"].digest
+
+
+def test_an_image_without_a_version_gets_a_tag_that_keeps_it(
+    closure: Closure, destination: RunningRegistry, tmp_path: Path
+) -> None:
+    image = closure.images["acme/store v1.0.0"]
+    child = image.manifests["child 0"]
+    folder = closure.folder(tmp_path / "project", root=f"acme/store@{child}")
+
+    done = closure.run(
+        "mirror", str(folder), "--to", f"{destination.host}/xp", environ={"hosts": destination.host}
+    )
+
+    assert done.code == 0, done.stderr
+    tags = Raw(destination.host).tags(f"xp/{HOST}/acme/store")
+    assert [tag for tag in tags if not tag.startswith("sha256-")] == [f"xplock-{child[7:19]}"]
+
+
+def test_a_registry_that_lists_referrers_gets_no_list_of_ours(
+    closure: Closure, project: Path, destination: RunningRegistry
+) -> None:
+    proxy = Proxy(destination.host)
+    proxy.rules.append(ReferrersApi(proxy))
+    with proxy:
+        arguments = ("mirror", str(project), "--to", f"{proxy.host}/xp")
+        first = closure.run(*arguments, environ={"hosts": proxy.host})
+        tags = Raw(destination.host).tags(f"xp/{HOST}/acme/app")
+        proxy.server.forget()
+        again = closure.run(*arguments, environ={"hosts": proxy.host})
+
+    assert (first.code, again.code) == (0, 0), first.stderr
+    assert not [tag for tag in tags if tag.startswith("sha256-") and "." not in tag]
+    assert [line for line in proxy.asked if line.split()[0] not in ("GET", "HEAD")] == []
+
+
+def test_referrers_that_are_there_and_not_listed_are_listed_by_the_next_run(
+    closure: Closure, project: Path, destination: RunningRegistry
+) -> None:
+    host, raw = destination.host, Raw(destination.host)
+    arguments = ("mirror", str(project), "--to", f"{host}/xp")
+    assert closure.run(*arguments, environ={"hosts": host}).code == 0
+    repository = f"xp/{HOST}/acme/app"
+    tag = closure.images["acme/app v1.0.0"].digest.replace(":", "-")
+    before = raw.digest(repository, tag)
+    empty = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": []}
+    raw.manifest(repository, empty, tag)
+
+    assert closure.run(*arguments, "--check", environ={"hosts": host}).code == 3
+    assert closure.run(*arguments, environ={"hosts": host}).code == 0
+
+    assert raw.digest(repository, tag) == before
+
+
+def test_what_is_no_list_of_referrers_stays_and_is_reported(
+    closure: Closure, project: Path, destination: RunningRegistry
+) -> None:
+    host, raw = destination.host, Raw(destination.host)
+    arguments = ("mirror", str(project), "--to", f"{host}/xp")
+    assert closure.run(*arguments, "--no-attached", environ={"hosts": host}).code == 0
+    repository, image = f"xp/{HOST}/acme/app", closure.images["acme/app v1.0.0"]
+    tag = image.digest.replace(":", "-")
+    foreign = raw.document(repository, image.digest)
+    digest = raw.manifest(repository, foreign, tag)["digest"]
+
+    done = closure.run(*arguments, environ={"hosts": host})
+
+    assert done.code == 0
+    assert raw.digest(repository, tag) == digest
+    assert "is no list of referrers" in done.stderr
+
+
+def test_signatures_that_were_added_in_the_mirror_stay(
+    closure: Closure, project: Path, destination: RunningRegistry
+) -> None:
+    host, raw = destination.host, Raw(destination.host)
+    arguments = ("mirror", str(project), "--to", f"{host}/xp")
+    assert closure.run(*arguments, environ={"hosts": host}).code == 0
+    repository, image = f"xp/{HOST}/acme/app", closure.images["acme/app v1.0.0"]
+    tag = image.digest.replace(":", "-") + ".sig"
+    signed = raw.document(repository, tag)
+    signed["layers"].append(raw.blob(repository, b"another signature"))
+    digest = raw.manifest(repository, signed, tag)["digest"]
+
+    again = closure.run(*arguments, environ={"hosts": host})
+
+    assert (again.code, raw.digest(repository, tag)) == (0, digest)
+    assert "has signatures that the original lacks" in again.stderr
+
+
+def test_a_blob_that_is_gone_is_found_and_copied_again_with_deep(
+    closure: Closure, project: Path, destination: RunningRegistry
+) -> None:
+    host, raw = destination.host, Raw(destination.host)
+    arguments = ("mirror", str(project), "--to", f"{host}/xp")
+    assert closure.run(*arguments, environ={"hosts": host}).code == 0
+    repository, image = f"xp/{HOST}/acme/app", closure.images["acme/app v1.0.0"]
+    layer = raw.document(repository, image.manifests["child 1"])["layers"][0]["digest"]
+    assert raw.ask("DELETE", f"/v2/{repository}/blobs/{layer}")[0] == 202
+
+    shallow = closure.run(*arguments, "--check", environ={"hosts": host})
+    deep = closure.run(*arguments, "--check", "--deep", environ={"hosts": host})
+    repaired = closure.run(*arguments, "--deep", environ={"hosts": host})
+
+    assert (shallow.code, deep.code, repaired.code) == (0, 3, 0), deep.stderr
+    assert layer in deep.stderr
+    assert raw.ask("HEAD", f"/v2/{repository}/blobs/{layer}")[0] == 200
+
+
+def test_children_that_were_collected_are_copied_again(
+    closure: Closure, project: Path, destination: RunningRegistry
+) -> None:
+    host, raw = destination.host, Raw(destination.host)
+    arguments = ("mirror", str(project), "--to", f"{host}/xp")
+    assert closure.run(*arguments, environ={"hosts": host}).code == 0
+    repository, image = f"xp/{HOST}/acme/app", closure.images["acme/app v1.0.0"]
+    assert raw.ask("DELETE", f"/v2/{repository}/manifests/{image.manifests['child 2']}")[0] == 202
+
+    assert closure.run(*arguments, "--check", environ={"hosts": host}).code == 3
+    assert closure.run(*arguments, environ={"hosts": host}).code == 0
+
+    assert there(closure, host) == closure.digests()

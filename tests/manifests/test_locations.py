@@ -5,6 +5,7 @@ from rig.builders.render_inputs import rewrite
 
 from render.errors import InvalidInput
 from render.manifests.pins import Locations
+from render.references import parse_source
 
 NOP = "xpkg.example.org/acme/nop"
 DIGEST = "sha256:" + "ab" * 32
@@ -44,8 +45,8 @@ DIGEST = "sha256:" + "ab" * 32
 def test_the_pulled_reference_and_its_repository(pairs: dict[str, str], pulled: str, location: str) -> None:
     locations = Locations([rewrite(old, new) for old, new in pairs.items()])
 
-    assert locations.find(NOP, "v1.2") == (pulled, location)
-    assert locations.find(NOP, "v1.2") == (pulled, location)
+    assert locations.find(parse_source(NOP), "v1.2") == (pulled, location)
+    assert locations.find(parse_source(NOP), "v1.2") == (pulled, location)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_the_error_names_a_rewrite_whose_result_is_not_a_reference(pairs: dict[s
     )
 
     with pytest.raises(InvalidInput, match="does not fit") as error:
-        locations.find(NOP, "v1.2")
+        locations.find(parse_source(NOP), "v1.2")
 
     assert "mirror.yaml: spec.matchImages[0]" in str(error.value)
 
@@ -71,9 +72,9 @@ def test_the_error_names_a_rewrite_whose_result_is_not_a_reference(pairs: dict[s
 def test_every_tag_is_checked_even_if_another_tag_of_its_source_was_valid() -> None:
     locations = Locations([rewrite(NOP, "mirror.example/nop"), rewrite(f"{NOP}:v1", "mirror.example/nop/")])
 
-    assert locations.find(NOP, "v2") == ("mirror.example/nop:v2", "mirror.example/nop")
+    assert locations.find(parse_source(NOP), "v2") == ("mirror.example/nop:v2", "mirror.example/nop")
     with pytest.raises(InvalidInput, match="does not fit"):
-        locations.find(NOP, "v1.2")
+        locations.find(parse_source(NOP), "v1.2")
 
 
 def test_only_a_rewrite_of_the_whole_reference_is_exact() -> None:

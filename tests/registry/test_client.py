@@ -36,7 +36,7 @@ from render.limits import LimitExceeded, Limits
 from render.references import Digest, Reference
 from render.registry.addresses import RequestRefused
 from render.registry.cache import Cache
-from render.registry.client import RegistryClient, _error_message, _next_page
+from render.registry.client import RegistryClient, _error_message, next_page
 from render.registry.oci import (
     Content,
     Descriptor,
@@ -389,16 +389,16 @@ def test_the_type_of_a_cached_manifest_is_kept_with_it(tmp_path: Path) -> None:
         ("", ""),
     ],
 )
-def test_the_next_page_is_found_in_the_link_header(header: str, target: str) -> None:
-    assert _next_page(header) == target
+def test_thenext_page_is_found_in_the_link_header(header: str, target: str) -> None:
+    assert next_page(header) == target
 
 
 def test_the_longest_link_header_does_not_hold_us_up() -> None:
     # Looking at everything once for everything takes many seconds for each of these.
     script = """
-from render.registry.client import _next_page
+from render.registry.client import next_page
 for piece in ["<>;", "<", "<>;a=", '<>;a="', "; ", "<>; rel=", '"', "<>" + "; " * 9]:
-    _next_page(piece * (65_536 // len(piece)))
+    next_page(piece * (65_536 // len(piece)))
 """
 
     done = subprocess.run([sys.executable, "-c", script], timeout=100, check=False)

@@ -16,7 +16,19 @@ from render.checks.explaining import read_explanations
 from render.cli.main import xplock
 from render.cli.run import run
 from render.inputs.settings import KEYS
-from render.inputs.table import Choice, Entries, Flag, Key, Number, OneOrMore, Shape, Text, TextMap, Texts
+from render.inputs.table import (
+    Choice,
+    Entries,
+    Flag,
+    Group,
+    Key,
+    Number,
+    OneOrMore,
+    Shape,
+    Text,
+    TextMap,
+    Texts,
+)
 from render.limits import Limits, format_bytes, setting
 from rig.deploy.kustomize import DEPLOY, read_one
 from rig.docs.compatibility import format_argocd, format_matrix, format_needs
@@ -74,9 +86,10 @@ def _settings() -> str:
 def _setting(key: Key) -> Iterator[str]:
     yield f"### {key.name}"
     yield _described(key)
-    if isinstance(key.shape, Entries):
+    if isinstance(key.shape, Entries | Group):
         rows = [(f"`{each.name}`", _value(each), _cell(each.description)) for each in key.shape.keys]
-        yield "A list. Each entry has these keys:"
+        is_list = isinstance(key.shape, Entries)
+        yield "A list. Each entry has these keys:" if is_list else "A mapping with these keys:"
         yield _table(("key", "value", "meaning"), rows)
     else:
         yield f"Value: {_value(key)}."
@@ -96,7 +109,7 @@ def _described(key: Key) -> str:
 
 
 def _value(key: Key) -> str:
-    assert not isinstance(key.shape, Entries)
+    assert not isinstance(key.shape, Entries | Group)
     needed = ", required" if key.required else ""
     examples = f", such as {' or '.join(f'`{each}`' for each in key.examples)}" if key.examples else ""
     return _shape(key.shape) + needed + examples
