@@ -4,7 +4,7 @@ import os
 import shutil
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from io import BufferedReader, BytesIO, RawIOBase
 from pathlib import Path
@@ -13,7 +13,12 @@ from typing import IO, Any
 from render.errors import InvalidInput
 from render.limits import LimitExceeded, Limits
 from render.references import Digest, Reference, Source
-from render.registry.copying.folder import FolderDestination, LayoutNotWritten, writing_to
+from render.registry.copying.folder import (
+    FolderDestination,
+    LayoutNotWritten,
+    stored_content,
+    writing_to,
+)
 from render.registry.layout import (
     BLOBS,
     INDEX_FILE,
@@ -23,7 +28,7 @@ from render.registry.layout import (
     describe_image,
     format_images,
 )
-from render.registry.oci import Content, Descriptor, Manifest, parse_content
+from render.registry.oci import Content, Descriptor, Manifest, NotFound, parse_content
 from render.system.files import InvalidFile, is_there, open_plain
 
 _FOLDERS = ("blobs", "blobs/sha256")
@@ -157,12 +162,12 @@ class ArchiveDestination(FolderDestination):
         with writing_to(self.file):
             with part.open("wb") as file:
                 with tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as archive:
-                    self._write(archive, sorted(digests), index)
+                    self._fill(archive, sorted(digests), index)
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(self.file)
 
-    def _write(self, archive: tarfile.TarFile, digests: Iterable[Digest], index: bytes) -> None:
+    def _fill(self, archive: tarfile.TarFile, digests: Iterable[Digest], index: bytes) -> None:
         for name in _FOLDERS:
             archive.addfile(_member(name, 0, tarfile.DIRTYPE))
         for digest in digests:
@@ -196,16 +201,13 @@ class ArchiveDestination(FolderDestination):
         return content
 
     def _by_name(self, reference: Reference) -> Content | None:
-        return self._in_older(reference)
+        with suppress(NotFound):
+            return self.older.content(reference) if self.older else None
+        return None
 
     def _by_digest(self, reference: Reference) -> Content | None:
-        return FolderDestination._by_digest(self, reference) or self._in_older(reference)
-
-    def _in_older(self, reference: Reference) -> Content | None:
-        if self.older is None:
-            return None
-        inner = FolderDestination(self.older)
-        return FolderDestination._by_digest(inner, reference)
+        found = stored_content(self.layout, reference)
+        return found or (stored_content(self.older, reference) if self.older else None)
 
     @staticmethod
     def _index_of(layout: Layout) -> bytes:

@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -45,6 +46,7 @@ class FolderDestination:
     # Blobs whose bytes turned out to be wrong.
     damaged: set[Digest] = field(default_factory=set)
     _changed: bool = False
+    _locks: dict[Digest, threading.Lock] = field(default_factory=dict)
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -87,9 +89,15 @@ class FolderDestination:
         return self.is_good(self.layout, descriptor, deep=deep)
 
     def put_blob(self, source: Source, descriptor: Descriptor, read: Reader) -> Way:
-        """Put a blob into the layout, unless it is there."""
-        if self.has_blob(source, descriptor, deep=False):
-            return Way.THERE
+        """Put a blob into the layout, unless it is there; two threads never copy the same one."""
+        with self._locks.setdefault(descriptor.digest, threading.Lock()):
+            if self.has_blob(source, descriptor, deep=False):
+                return Way.THERE
+            self._write(descriptor, read)
+            self.damaged.discard(descriptor.digest)
+            return Way.COPIED
+
+    def _write(self, descriptor: Descriptor, read: Reader) -> None:
         path = self.layout.folder / BLOBS / descriptor.digest.removeprefix("sha256:")
         # Of a run that is killed one file is left, which the next run overwrites.
         part = path.with_name(f".{path.name}.part")
@@ -98,7 +106,6 @@ class FolderDestination:
             file.flush()
             os.fsync(file.fileno())
             part.replace(path)
-        return Way.COPIED
 
     def put_manifest(self, source: Source, content: Content, tag: str | None) -> bool:
         """Put a manifest into the layout; it is named by `finish`. A layout lists no referrers by itself."""
@@ -124,9 +131,7 @@ class FolderDestination:
         return None
 
     def _by_digest(self, reference: Reference) -> Content | None:
-        with suppress(NotFound):
-            return self.layout.content(reference)
-        return None
+        return stored_content(self.layout, reference)
 
     def is_good(self, layout: Layout, descriptor: Descriptor, *, deep: bool) -> bool:
         """Return whether a layout has the bytes of a blob."""
@@ -139,3 +144,10 @@ class FolderDestination:
         if found != descriptor.digest:
             self.damaged.add(descriptor.digest)
         return found == descriptor.digest
+
+
+def stored_content(layout: Layout, reference: Reference) -> Content | None:
+    """Return a manifest or index by its digest, if a layout has it; it may have no index yet."""
+    if reference.digest is None or layout.blob_size(reference.digest) is None:
+        return None
+    return layout.content(reference)

@@ -84,6 +84,9 @@ class _Reader:
     def _with_children(self, content: Content, role: Role, depth: int = 0) -> list[Part]:
         """Return a manifest after all that an index names, which a registry wants first."""
         parsed = parse_content(content, self.limits)
+        if content.media_type.partition(";")[0].strip().lower() != parsed.media_type:
+            # A layout knows no types, and some servers send others; what is pushed needs the right one.
+            content = replace(content, media_type=parsed.media_type)
         if not isinstance(parsed, Index):
             kind = artifact_type_of(content) if role in (Role.ATTACHED, Role.REFERRER) else ""
             return [Part(content, role, (parsed.config, *parsed.layers), artifact_type=kind)]

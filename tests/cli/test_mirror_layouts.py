@@ -1,0 +1,218 @@
+"""xplock mirror to OCI layouts and archives, and from them to a registry: no lock and no upstream on the other side."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rig.builders.mirrors import HOST, Closure
+from rig.registry.docker import RunningRegistry, docker_registry
+from rig.registry.pushed import Raw
+
+from render.limits import Limits
+from render.registry.layout import Layout
+
+
+@pytest.fixture(scope="module")
+def closure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closure]:
+    """A closure of three packages; tests must not change it."""
+    with docker_registry(tmp_path_factory.mktemp("upstream"), "open") as registry:
+        yield Closure(Raw(registry.host)).push()
+
+
+@pytest.fixture
+def project(closure: Closure, tmp_path: Path) -> Path:
+    """A folder that has locked the closure."""
+    return closure.folder(tmp_path / "project")
+
+
+@pytest.fixture
+def destination(tmp_path: Path) -> Iterator[RunningRegistry]:
+    """An empty registry."""
+    (tmp_path / "destination").mkdir()
+    with docker_registry(tmp_path / "destination", "open") as registry:
+        yield registry
+
+
+def skopeo(*arguments: str) -> str:
+    done = subprocess.run(["skopeo", *arguments], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("kind", ["oci:folder", "oci-archive:closure.tar"])
+def test_everything_gets_across_by_way_of_files(
+    kind: str, closure: Closure, project: Path, destination: RunningRegistry, tmp_path: Path
+) -> None:
+    scheme, _, name = kind.partition(":")
+    file, host = f"{scheme}:{tmp_path / name}", destination.host
+    exported = closure.run("mirror", str(project), "--to", file)
+    # The other side can ask its own registry, and no other host.
+    only = {"XPLOCK_ALLOWED_REGISTRIES": host, "hosts": host}
+    imported = closure.run("mirror", "--from", file, "--to", f"{host}/xp", environ=only)
+    again = closure.run("mirror", "--from", file, "--to", f"{host}/xp", "--check", "--deep", environ=only)
+
+    assert (exported.code, exported.stdout) == (0, ""), exported.stderr
+    assert (imported.code, again.code) == (0, 0), imported.stderr + again.stderr
+    assert f"{host}/xp/{HOST}/" in imported.stdout
+    raw = Raw(host)
+    for image in closure.images.values():
+        repository = f"xp/{HOST}/{image.repository}"
+        names = [name for name in image.manifests if name.startswith("sha256-")]
+        assert {raw.digest(repository, name) for name in names} == {image.manifests[name] for name in names}
+        assert all(raw.digest(repository, digest) for digest in image.manifests.values())
+        assert raw.digest(repository, "v1.0.0") == image.digest
+        subject = image.digest.replace(":", "-")
+        assert len(raw.document(repository, subject)["manifests"]) == 1
+
+
+def test_an_archive_of_one_closure_is_the_same_file_every_time(
+    closure: Closure, project: Path, tmp_path: Path
+) -> None:
+    one, other = tmp_path / "one.tar", tmp_path / "other.tar"
+    for file, jobs in ((one, "1"), (other, "8")):
+        done = closure.run("mirror", str(project), "--to", f"oci-archive:{file}", "--jobs", jobs)
+        assert done.code == 0, done.stderr
+    before = one.stat()
+    again = closure.run("mirror", str(project), "--to", f"oci-archive:{one}")
+
+    assert one.read_bytes() == other.read_bytes()
+    assert (again.code, one.stat().st_mtime_ns) == (0, before.st_mtime_ns)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.tar", "other.tar", "project"]
+
+
+def test_an_archive_takes_from_an_older_one_what_that_has(closure: Closure, tmp_path: Path) -> None:
+    small = closure.folder(tmp_path / "small", root="acme/store:v1.0.0")
+    whole = closure.folder(tmp_path / "whole")
+    grown, fresh = f"oci-archive:{tmp_path / 'grown.tar'}", f"oci-archive:{tmp_path / 'fresh.tar'}"
+    assert closure.run("mirror", str(small), "--to", grown).code == 0
+
+    added = closure.run("-v", "mirror", str(whole), "--to", grown)
+    assert closure.run("mirror", str(whole), "--to", fresh).code == 0
+
+    assert added.code == 0
+    assert (tmp_path / "grown.tar").read_bytes() == (tmp_path / "fresh.tar").read_bytes()
+    layer = closure.registry.document("acme/store", closure.images["acme/store v1.0.0"].manifests["child 0"])
+    assert f"acme/store/blobs/{layer['layers'][0]['digest']}" not in added.stderr
+    # And it shrinks again.
+    assert closure.run("mirror", str(small), "--to", grown).code == 0
+    assert closure.run("mirror", str(small), "--to", f"oci-archive:{tmp_path / 'small.tar'}").code == 0
+    assert (tmp_path / "grown.tar").read_bytes() == (tmp_path / "small.tar").read_bytes()
+
+
+def test_a_layout_written_twice_is_the_same_and_keeps_what_others_put_there(
+    closure: Closure, project: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "layout"
+    arguments = ("mirror", str(project), "--to", f"oci:{folder}")
+    assert closure.run(*arguments).code == 0
+    index = (folder / "index.json").read_bytes()
+    again = closure.run(*arguments)
+    assert (again.code, (folder / "index.json").read_bytes()) == (0, index)
+
+    Layout(folder, Limits()).add_image(b'{"schemaVersion":2,"config":{},"layers":[]}', "", None)
+    assert closure.run(*arguments, "--check").code == 0
+    entries = json.loads((folder / "index.json").read_bytes())["manifests"]
+
+    assert len(entries) == len(json.loads(index)["manifests"]) + 1
+
+
+def test_skopeo_reads_layouts_and_archives(closure: Closure, project: Path, tmp_path: Path) -> None:
+    reference = f"{HOST}/acme/app:v1.0.0"
+    digest = closure.images["acme/app v1.0.0"].digest
+    for scheme, name in (("oci", "layout"), ("oci-archive", "closure.tar")):
+        assert closure.run("mirror", str(project), "--to", f"{scheme}:{tmp_path / name}").code == 0
+        copy = tmp_path / f"{scheme}-copy"
+        skopeo(
+            "copy", "--all", "--preserve-digests", f"{scheme}:{tmp_path / name}:{reference}", f"dir:{copy}"
+        )
+
+        found = subprocess.run(
+            ["sha256sum", copy / "manifest.json"], capture_output=True, text=True, check=True
+        )
+        assert f"sha256:{found.stdout.split()[0]}" == digest
+
+
+def test_a_layout_stands_in_for_a_registry_as_origin(closure: Closure, project: Path, tmp_path: Path) -> None:
+    layout, archive = tmp_path / "layout", tmp_path / "closure.tar"
+    assert closure.run("mirror", str(project), "--to", f"oci:{layout}").code == 0
+    (tmp_path / "air").mkdir()
+    shutil.copy(project / "crossplane.lock.yaml", tmp_path / "air")
+    settings = f"roots:\n  - package: {HOST}/acme/app:v1.0.0\n"
+    (tmp_path / "air/xplock.yaml").write_text(settings)
+
+    done = closure.run(
+        "mirror", str(tmp_path / "air"), "--layout", f"{HOST}={layout}", "--to", f"oci-archive:{archive}"
+    )
+    direct = closure.run("mirror", str(project), "--to", f"oci-archive:{tmp_path / 'direct.tar'}")
+
+    assert (done.code, direct.code) == (0, 0), done.stderr
+    assert archive.read_bytes() == (tmp_path / "direct.tar").read_bytes()
+
+
+@pytest.mark.parametrize("size", [0, 511, 5_000, 200_000])
+def test_half_an_archive_is_refused(size: int, closure: Closure, project: Path, tmp_path: Path) -> None:
+    archive, cut = tmp_path / "closure.tar", tmp_path / "cut.tar"
+    assert closure.run("mirror", str(project), "--to", f"oci-archive:{archive}").code == 0
+    data = archive.read_bytes()
+    cut.write_bytes(data[: min(size, len(data) // 2)])
+
+    done = closure.run("mirror", "--from", f"oci-archive:{cut}", "--to", f"oci:{tmp_path / 'layout'}")
+
+    done.assert_refused(2, str(cut))
+
+
+def test_a_changed_byte_in_an_archive_stops_the_import(
+    closure: Closure, project: Path, destination: RunningRegistry, tmp_path: Path
+) -> None:
+    archive, host = tmp_path / "closure.tar", destination.host
+    assert closure.run("mirror", str(project), "--to", f"oci-archive:{archive}").code == 0
+    child = closure.registry.document("acme/app", closure.images["acme/app v1.0.0"].manifests["child 0"])
+    blob = closure.registry.ask("GET", f"/v2/acme/app/blobs/{child['layers'][0]['digest']}")[2]
+    data = archive.read_bytes()
+    assert data.count(blob) == 1
+    archive.write_bytes(data.replace(blob, blob[:-1] + bytes([blob[-1] ^ 1])))
+
+    done = closure.run(
+        "mirror", "--from", f"oci-archive:{archive}", "--to", f"{host}/xp", environ={"hosts": host}
+    )
+
+    assert done.code == 1
+    assert "serves other bytes than were requested" in done.stderr
+    assert Raw(host).digest(f"xp/{HOST}/acme/app", "v1.0.0") is None
+
+
+def test_no_space_leaves_the_old_archive(closure: Closure, project: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "closure.tar"
+    small = closure.folder(tmp_path / "small", root="acme/store:v1.0.0")
+    assert closure.run("mirror", str(small), "--to", f"oci-archive:{archive}").code == 0
+    before = archive.read_bytes()
+    # A folder in the place of the file that would be renamed: what a disk without space does, at the same point.
+    (tmp_path / ".closure.tar.part").mkdir()
+
+    done = closure.run("mirror", str(project), "--to", f"oci-archive:{archive}")
+
+    done.assert_refused(1, str(archive))
+    assert archive.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "fact"),
+    [
+        (("--to", "oci:"), 2, "names no path"),
+        (("--to", "http://mirror.example/x"), 2, "neither a source nor the beginning of one"),
+        ((), 2, "--to is missing"),
+        (("--from", "mirror.example/x", "--to", "oci:x"), 2, "no layout and no archive"),
+        (("--from", "oci:/nowhere", "--to", "oci:x"), 2, "is not an OCI image layout"),
+        (("--from", "oci-archive:/nowhere", "--to", "oci:x"), 2, "/nowhere cannot be read"),
+    ],
+)
+def test_wrong_arguments_are_refused(
+    arguments: tuple[str, ...], code: int, fact: str, closure: Closure
+) -> None:
+    done = closure.run("mirror", *arguments)
+
+    assert (done.code, done.stdout) == (code, "")
+    assert fact in done.stderr
