@@ -10,6 +10,7 @@ SLOW = (
     "argocd/test_plugin*.py",
     "cli/test_commit*.py",
     "cli/test_completion.py",
+    "cli/test_mirror*.py",
     "cli/test_render*.py",
     "cli/test_run.py",
     "cli/test_streams.py",

@@ -20,6 +20,8 @@ class Proxy:
         self.upstream = host
         self.rules = list(rules)
         self.server = RecordingServer(self._answer)
+        # As a reference spells it; known even when the server has stopped.
+        self.host = self.server.host
 
     def __enter__(self) -> Self:
         self.server.__enter__()
@@ -29,11 +31,6 @@ class Proxy:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.server.stop()
-
-    @property
-    def host(self) -> str:
-        """The address and port, as a reference spells them."""
-        return self.server.host
 
     @property
     def asked(self) -> list[str]:
