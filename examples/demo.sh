@@ -1,6 +1,6 @@
 #!/bin/sh
 # A tour: builds the example packages into a folder that stands in for a registry, locks and renders a project, moves a
-# tag behind its back, and lets one package take the place of another.
+# tag behind its back, mirrors the closure, and lets one package take the place of another.
 set -eu
 cd "$(dirname "$0")"
 examples=$PWD
@@ -44,6 +44,10 @@ printf '\n# verify names it, with exit code 3, and what is rendered stays as it 
 run xplock verify || test $? = 3
 printf '\n$ xplock render | cmp - ../before\n'
 xplock render | cmp - ../before && echo 'the same bytes'
+
+printf '\n# Everything that is locked, with all that is attached to it, for a registry of your own or across an air gap:\n'
+run xplock mirror --layout xpkg.example.org=../registry --to oci:../mirror
+run xplock mirror --layout xpkg.example.org=../registry --to oci:../mirror --check
 
 printf '\n# Packages move. Nothing that is installed goes without being let go of: a story in four commits, each one synced.\n'
 sh "$examples/moving/tell.sh" replaces

@@ -28,7 +28,7 @@ def format_reports(reports: Sequence[Report]) -> list[str]:
     lines = []
     for report in reports:
         if report.manifests:
-            lines.append(f"copied {_named(report)}{_with_attached(report)}, {amount(report.bytes)}")
+            lines.append(f"copied {_named(report)}{_with_attached(report)}")
         lines += [f"note: {note}" for note in report.notes]
     copied = sum(bool(report.manifests) for report in reports)
     total = sum(report.bytes for report in reports)

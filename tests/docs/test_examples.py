@@ -128,6 +128,7 @@ def test_the_demo_shows_a_moved_tag_and_a_moved_package(examples: Path, tmp_path
     assert done.returncode == 0, done.stderr
     assert "xpkg.example.org/acme/provider-store v1.1.0: tag moved\n" in done.stdout
     assert "\n$ xplock render | cmp - ../before\nthe same bytes\n" in done.stdout
+    assert "0 of 5 images to copy, 0 bytes\n" in done.stdout
     assert "$ xplock retire provider-store --synced\nDropped  " in done.stdout
     assert built == expected
     assert [path.name for path in tmp_path.iterdir()] == ["examples"]

@@ -11,6 +11,7 @@ _SETTINGS = {
     "pin: tag": "test_moved_tag.py",
     "pin: native": "test_names_and_pins.py",
     "rewrites": "test_moves.py",
+    "mirror": "",
     "overrides: runtimeConfig": "test_sync.py",
 }
 _ARGOCD = {

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from render.system.files import LOCK_FILE
@@ -9,6 +10,7 @@ from rig.builders.projects import World, at, small_world
 from rig.deploy.kustomize import ARGOCD, DEPLOY
 from rig.docs.examples import EXAMPLES
 from rig.docs.machine import Machine, copy_clone
+from rig.docs.mirror_registry import mirror_registry
 from rig.docs.move_examples import begin_step, read_steps
 
 # The examples with their packages built, an empty folder, the machine: where the first command runs.
@@ -19,6 +21,11 @@ def find_scene(name: str) -> Scene:
     """Return the scene of a name: one of the functions below, with its argument behind a space."""
     word, _, argument = name.partition(" ")
     return _SCENES[word](argument)
+
+
+def surroundings(name: str) -> AbstractContextManager[dict[str, str]]:
+    """Return the servers of a scene, with the variables by which programs find them."""
+    return mirror_registry() if name.startswith("mirror ") else nullcontext({})
 
 
 def _example(name: str) -> Scene:
@@ -190,6 +197,8 @@ def _copy_examples(examples: Path, folder: Path) -> None:
 
 _SCENES: dict[str, Callable[[str], Scene]] = {
     "example": _example,
+    # The same, where mirror.example.org is a registry.
+    "mirror": _example,
     "unlocked": _unlocked,
     "step": _step,
     "contradiction": _contradiction,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rig.docs.machine import Machine
 from rig.docs.pages import Session
-from rig.docs.scenes import find_scene
+from rig.docs.scenes import find_scene, surroundings
 from rig.docs.shell import Ran, run_blocks
 
 
@@ -17,4 +17,5 @@ def run_session(session: Session, examples: Path, machine: Machine, folder: Path
     (folder / "home").mkdir()
     shutil.copy(machine.folder / ".gitconfig", folder / "home")
     environ = {**machine.environ, "HOME": str(folder / "home")}
-    return run_blocks(session.blocks, start, environ, folder / "ran")
+    with surroundings(session.scene) as more:
+        return run_blocks(session.blocks, start, {**environ, **more}, folder / "ran")

@@ -16,8 +16,10 @@ _HOP = ("connection", "transfer-encoding", "content-length", "keep-alive")
 class Proxy:
     """Passes requests on, unless a rule answers them."""
 
-    def __init__(self, host: str, *rules: Rule) -> None:
+    def __init__(self, host: str, *rules: Rule, name: str = "") -> None:
         self.upstream = host
+        # The host that clients ask for, if they use it as an HTTP proxy.
+        self.name = name
         self.rules = list(rules)
         self.server = RecordingServer(self._answer)
         # As a reference spells it; known even when the server has stopped.
@@ -55,7 +57,10 @@ class Proxy:
             headers = {
                 name: text for name, text in request.headers.items() if name.lower() not in (*_HOP, "host")
             }
-            connection.request(request.method, request.target, request.body or None, headers)
+            if self.name:
+                headers["Host"] = self.name
+            target = request.target.removeprefix(f"http://{self.name}")
+            connection.request(request.method, target, request.body or None, headers)
             response = connection.getresponse()
             body = response.read()
         finally:
