@@ -86,6 +86,7 @@ bench: $(VENV)/ready ## Measurements, as ratios within one run.
 	$(BIN)/python -m bench.large_package
 	$(BIN)/python -m bench.solver
 	$(BIN)/python -m bench.lock
+	$(BIN)/python -m bench.mirror
 	$(BIN)/python -m bench.render
 	$(BIN)/python -m bench.plugin
 	$(BIN)/python -m bench.check

@@ -15,7 +15,13 @@ from rig.builders.catalogs import EcosystemCatalog as EcosystemCatalog
 from rig.builders.catalogs import FakeCatalog as FakeCatalog
 from rig.builders.ecosystem import PackageVersion as PackageVersion
 from rig.builders.ecosystem import read_ecosystem as read_ecosystem
+from rig.registry.docker import docker_registry as docker_registry
+from rig.registry.http_server import Answer as Answer
+from rig.registry.http_server import Request as Request
+from rig.registry.http_server import late as late
 from rig.registry.in_memory import MiniRegistry as MiniRegistry
+from rig.registry.proxy import Proxy as Proxy
+from rig.registry.pushed import Raw as Raw
 
 from render.xpkg.packing import PackedImage, pack_image
 

@@ -54,9 +54,11 @@ class Proxy:
         """Return the answer of the registry, with more headers; it sends its clients to the proxy again."""
         connection = http.client.HTTPConnection(self.upstream, timeout=WAIT_SECONDS)
         try:
-            headers = {
-                name: text for name, text in request.headers.items() if name.lower() not in (*_HOP, "host")
-            }
+            headers: dict[str, str] = {}
+            for name, text in request.headers.items():
+                if name.lower() not in (*_HOP, "host"):
+                    # Several lines of one header, as some clients write it.
+                    headers[name] = f"{headers[name]}, {text}" if name in headers else text
             if self.name:
                 headers["Host"] = self.name
             target = request.target.removeprefix(f"http://{self.name}")
