@@ -6,11 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from render.app.mirror_ends import End, open_destination, open_origin, open_stored
 from render.app.operator_settings import OperatorSettings
-from render.app.reporter import Reporter
+from render.app.reporter import Reporter, Transfer
 from render.app.world import World, open_world
 from render.errors import Differs, InvalidInput, RenderError
 from render.inputs.projects import Inputs, read_inputs, read_settings
@@ -229,6 +230,7 @@ class _Run:
     origin: Origin
     _reports: dict[Job, Report] = field(default_factory=dict)
     _failures: dict[Job, RenderError] = field(default_factory=dict)
+    _interrupted: Event = field(default_factory=Event)
 
     def run(self, jobs: Sequence[Job]) -> list[Report]:
         destination = open_destination(self.world, self.call.to)
@@ -237,13 +239,13 @@ class _Run:
             if isinstance(destination, FolderDestination) and not self.call.only_look:
                 stack.enter_context(destination.opened())
             progress = stack.enter_context(self.reporter.transfer(text))
-            requests = stack.enter_context(_pool(self.call.jobs * 2))
+            requests = stack.enter_context(self._pool(self.call.jobs * 2))
             copier = Copier(
                 self.origin,
                 destination,
                 self.world.transport,
                 requests.map,
-                progress,
+                _Stoppable(progress, self._interrupted),
                 attached=self.call.attached,
                 move_tags=self.call.move_tags,
                 deep=self.call.deep,
@@ -259,16 +261,30 @@ class _Run:
         repositories: dict[Source, list[Job]] = {}
         for job in jobs:
             repositories.setdefault(job.target, []).append(job)
-        with _pool(self.call.jobs * 4) as pool:
+        with self._pool(self.call.jobs * 4) as pool:
             for _ in pool.map(lambda group: self._run_some(group, work), repositories.values()):
                 pass
 
     def _run_some(self, jobs: Sequence[Job], work: Callable[[Job], Report]) -> None:
         for job in jobs:
+            if self._interrupted.is_set():
+                return
             try:
                 self._reports[job] = work(job)
             except RenderError as error:
                 self._failures[job] = error
+
+    @contextmanager
+    def _pool(self, width: int) -> Iterator[ThreadPoolExecutor]:
+        pool = ThreadPoolExecutor(width, thread_name_prefix="xplock-mirror")
+        try:
+            yield pool
+        except BaseException:
+            # Whoever presses Ctrl-C does not wait for the blobs that are on their way.
+            self._interrupted.set()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def _raise_failures(self, jobs: Sequence[Job]) -> None:
         failures = [self._failures[job] for job in jobs if job in self._failures]
@@ -282,13 +298,24 @@ class _Run:
             raise SeveralNotCopied(failures, len(jobs))
 
 
-@contextmanager
-def _pool(width: int) -> Iterator[ThreadPoolExecutor]:
-    pool = ThreadPoolExecutor(width, thread_name_prefix="xplock-mirror")
-    try:
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)
+class _Stopped(RenderError):
+    """A copy that was stopped; the reason is reported by whoever stopped it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stoppable:
+    """The progress of copies, which ends them after an interrupt."""
+
+    progress: Transfer
+    interrupted: Event
+
+    def expect_bytes(self, count: int) -> None:
+        self.progress.expect_bytes(count)
+
+    def advance_bytes(self, count: int) -> None:
+        if self.interrupted.is_set():
+            raise _Stopped("the copy was stopped")
+        self.progress.advance_bytes(count)
 
 
 def _unique(configs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import yaml
 from rig.builders.mirrors import HOST, Closure
 from rig.registry.docker import RunningRegistry, docker_registry
 from rig.registry.proxy import Proxy, ReferrersApi
-from rig.registry.pushed import Raw
+from rig.registry.pushed import INDEX, Raw
 
 
 @pytest.fixture(scope="module")
@@ -334,3 +334,94 @@ def test_children_that_were_collected_are_copied_again(
     assert closure.run(*arguments, environ={"hosts": host}).code == 0
 
     assert there(closure, host) == closure.digests()
+
+
+def test_earlier_versions_that_are_still_pinned_are_copied_too(
+    destination: RunningRegistry, tmp_path: Path
+) -> None:
+    (tmp_path / "upstream").mkdir()
+    host, repository = destination.host, f"xp/{HOST}/acme/store"
+    with docker_registry(tmp_path / "upstream", "open") as registry:
+        own = Closure(Raw(registry.host))
+        first = own.add("acme/store", "Provider")
+        folder = own.folder(tmp_path / "project", root="acme/store")
+        second = own.add("acme/store", "Provider", version="v1.1.0")
+        second.tag = "v1.1.0"
+        raw = own.registry
+        raw.manifest(
+            "acme/store", raw.ask("GET", f"/v2/acme/store/manifests/{second.digest}")[2], "v1.1.0", INDEX
+        )
+        raw.manifest(
+            "acme/store", raw.ask("GET", f"/v2/acme/store/manifests/{first.digest}")[2], "v1.0.0", INDEX
+        )
+        assert own.run("lock", "-U", str(folder)).code == 0
+
+        done = own.run("mirror", str(folder), "--to", f"{host}/xp", environ={"hosts": host})
+        there = Raw(host)
+        assert done.code == 0, done.stderr
+        assert there.digest(repository, "v1.0.0") == first.digest
+        assert there.digest(repository, "v1.1.0") == second.digest
+
+        # The tag of a version that is no longer installed may have moved: its bytes get a tag of their own.
+        raw_there = there.ask("GET", f"/v2/{repository}/manifests/{second.digest}")[2]
+        there.manifest(repository, raw_there, "v1.0.0", INDEX)
+        again = own.run("mirror", str(folder), "--to", f"{host}/xp", environ={"hosts": host})
+
+    assert again.code == 0, again.stderr
+    assert there.digest(repository, f"xplock-{first.digest[7:19]}") == first.digest
+    assert there.digest(repository, "v1.0.0") == second.digest
+
+
+def test_folders_are_mirrored_in_one_call_and_each_image_once(
+    closure: Closure, project: Path, destination: RunningRegistry, tmp_path: Path
+) -> None:
+    other, host = closure.folder(tmp_path / "other", root="acme/store:v1.0.0"), destination.host
+
+    done = closure.run(
+        "mirror", str(project), str(other), "--to", f"{host}/xp", "-o", "json", environ={"hosts": host}
+    )
+
+    document = json.loads(done.stdout)
+    assert [image["source"] for image in document["images"]] == [
+        f"{HOST}/acme/app",
+        f"{HOST}/acme/shape",
+        f"{HOST}/acme/store",
+    ]
+    [store] = [image for image in document["images"] if image["source"].endswith("/store")]
+    assert sorted(one["type"] for one in store["attached"] if "tag" in one) == ["att", "sbom", "sig"]
+    assert len([one for one in store["attached"] if "subject" in one]) == 2
+    assert len(document["imageConfigs"]) == 1
+
+
+def test_a_rule_for_the_original_place_is_repeated_for_the_mirror(
+    closure: Closure, destination: RunningRegistry, tmp_path: Path
+) -> None:
+    host = destination.host
+    folder = closure.folder(
+        tmp_path / "project", root="acme/store:v1.0.0", more=f"mirror:\n  to: {host}/xp\n"
+    )
+    (folder / "signed.yaml").write_text(
+        yaml.safe_dump(
+            {
+                "apiVersion": "pkg.crossplane.io/v1beta1",
+                "kind": "ImageConfig",
+                "metadata": {"name": "signed"},
+                "spec": {
+                    "matchImages": [{"prefix": f"{closure.registry.host}/acme/"}],
+                    "verification": {"provider": "Cosign", "cosign": {"authorities": []}},
+                },
+            }
+        )
+    )
+
+    printed = closure.run("mirror", str(folder), environ={"hosts": host})
+    rendered = closure.run("render", str(folder))
+
+    for output in (printed, rendered):
+        assert output.code == 0, output.stderr
+        values = {value["metadata"]["name"]: value for value in yaml.safe_load_all(output.stdout)}
+        # The folder's own rewrite leads elsewhere, so the rule is repeated for each repository.
+        assert [match["prefix"] for match in values["signed-mirror"]["spec"]["matchImages"]] == [
+            f"{host}/xp/{HOST}/acme/store:",
+            f"{host}/xp/{HOST}/acme/store@",
+        ]
