@@ -119,6 +119,30 @@ def test_no_credential_of_one_registry_reaches_the_other(
     assert Raw(destination.host).digest(REPOSITORY, "v1.0.0") == closure.images["acme/store v1.0.0"].digest
 
 
+def test_a_storage_that_uploads_go_to_gets_no_credential(
+    closure: Closure, project: Path, destination: RunningRegistry, canary: str
+) -> None:
+    with Proxy(destination.host) as storage, Proxy(destination.host) as there:
+
+        def elsewhere(request: Request) -> Answer:
+            _, headers, _ = Raw(destination.host).ask("POST", request.path)
+            return answer(
+                202, headers={"Location": headers["Location"].replace(destination.host, storage.host)}
+            )
+
+        there.rules += [requiring(f"robin:{canary}"), when("POST", "/uploads/", elsewhere)]
+        login = base64.b64encode(f"robin:{canary}".encode()).decode()
+        environ = {
+            "hosts": f"{there.host},{storage.host}",
+            "DOCKER_AUTH_CONFIG": json.dumps({"auths": {there.host: {"auth": login}}}),
+        }
+        done = closure.run("mirror", str(project), "--to", f"{there.host}/xp", environ=environ)
+
+        assert done.code == 0, done.stderr
+        assert storage.writes()
+        assert not storage.server.saw(canary)
+
+
 def test_tokens_allow_pushing_and_mounting(closure: Closure, tmp_path: Path) -> None:
     whole = closure.folder(tmp_path / "whole")
     (tmp_path / "tokens").mkdir()
