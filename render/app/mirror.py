@@ -135,10 +135,14 @@ def require_complete(mirrored: Mirrored, call: MirrorCall) -> None:
 def _open_world(call: MirrorCall, operator: OperatorSettings, reporter: Reporter) -> World:
     # Copies take longer than anything else.
     deadline = Deadline(parse_seconds(operator.environ, operator.limits.mirror_seconds))
-    width = {"parallel_per_host": call.jobs, "parallel": 2 * call.jobs}
-    return open_world(
-        replace(operator, limits=replace(operator.limits, **width)), reporter, deadline=deadline
+    limits = replace(
+        operator.limits,
+        parallel_per_host=call.jobs,
+        parallel=2 * call.jobs,
+        # A list of referrers is an index, too.
+        index_entries=max(operator.limits.index_entries, operator.limits.attached),
     )
+    return open_world(replace(operator, limits=limits), reporter, deadline=deadline)
 
 
 @dataclass(frozen=True, slots=True)

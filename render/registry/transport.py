@@ -5,7 +5,7 @@ import random
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import IO, TypeVar
@@ -18,19 +18,16 @@ from render.limits import MIB, LimitExceeded, Limits
 from render.references import Digest
 from render.registry.access import RegistrySettings
 from render.registry.addresses import RequestRefused, follow_url, host_of, is_private, split_url
-from render.registry.connections import AnswerTooSlow, Connections
+from render.registry.connections import Connections
 from render.registry.hosts import Host
 from render.registry.troubles import (
-    NoPublicAddress,
     RegistryUnreachable,
     Transient,
     find_retry_after,
     is_overload,
-    is_unresolved,
-    translate,
+    translated,
 )
 from render.system.deadline import Deadline, DeadlineExceeded
-from render.system.faults import find_fault
 from render.texts import redact
 
 _CHUNK = 64 << 10
@@ -242,21 +239,8 @@ class Transport:
             self.trace(f"{request.method} {redact(request.url)}: {response.status}")
             return self._read(request, response)
 
-    @contextmanager
-    def _translated(self, parts: SplitResult) -> Iterator[None]:
-        """Turn the errors of connections into ours."""
-        try:
-            yield
-        except AnswerTooSlow:
-            raise Transient("its answer takes too long", answered=False) from None
-        except urllib3.exceptions.HTTPError as error:
-            # Our own descriptors or memory may be what is missing, and not the registry.
-            fault = find_fault(error, f"{host_of(parts)} cannot be asked")
-            if fault:
-                raise fault from None
-            if is_unresolved(error) and self._settings.must_be_public(host_of(parts)):
-                raise NoPublicAddress(host_of(parts)) from None
-            raise translate(error, parts) from None
+    def _translated(self, parts: SplitResult) -> AbstractContextManager[None]:
+        return translated(parts, must_be_public=self._settings.must_be_public(host_of(parts)))
 
     def _check_allowed(self, parts: SplitResult) -> None:
         host = host_of(parts)

@@ -1,7 +1,8 @@
 """Failures of requests: those that another attempt may not have, and the exceptions of urllib3 as ours."""
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from urllib.parse import SplitResult
 
@@ -9,6 +10,8 @@ import urllib3
 
 from render.errors import RenderError, Unavailable
 from render.registry.addresses import host_of
+from render.registry.connections import AnswerTooSlow
+from render.system.faults import find_fault
 
 
 class RegistryUnreachable(Unavailable):
@@ -64,14 +67,29 @@ def is_overload(status: int, retry_after: float) -> bool:
     return status == 429 or (status == 503 and retry_after > 0)
 
 
-def is_unresolved(error: urllib3.exceptions.HTTPError) -> bool:
-    """Return whether a name could not be resolved."""
+@contextmanager
+def translated(parts: SplitResult, *, must_be_public: bool) -> Iterator[None]:
+    """Turn the errors of a connection into ours."""
+    try:
+        yield
+    except AnswerTooSlow:
+        raise Transient("its answer takes too long", answered=False) from None
+    except urllib3.exceptions.HTTPError as error:
+        # Our own descriptors or memory may be what is missing, and not the registry.
+        fault = find_fault(error, f"{host_of(parts)} cannot be asked")
+        if fault:
+            raise fault from None
+        if _is_unresolved(error) and must_be_public:
+            raise NoPublicAddress(host_of(parts)) from None
+        raise _translate(error, parts) from None
+
+
+def _is_unresolved(error: urllib3.exceptions.HTTPError) -> bool:
     kind = urllib3.exceptions.NameResolutionError
     return isinstance(error, kind) or isinstance(error.__cause__, kind)
 
 
-def translate(error: urllib3.exceptions.HTTPError, parts: SplitResult) -> Exception:
-    """Return an exception of urllib3 as one of ours."""
+def _translate(error: urllib3.exceptions.HTTPError, parts: SplitResult) -> Exception:
     cause = error.__cause__ or error
     if isinstance(error, urllib3.exceptions.SSLError) or isinstance(cause, ssl.SSLError):
         return _translate_tls(cause, parts)

@@ -1,6 +1,6 @@
 """One image after the other, from an origin to a destination, in an order that never names anything incomplete."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -89,6 +89,8 @@ class Copier:
         asked = [part for part in tree.parts if part is not tree.image or not report.named or self.deep]
         found = self.mapped(lambda part: self._has(job, report, part), asked)
         lacking = [part for part, there in zip(asked, found, strict=True) if not there]
+        # They come from several threads.
+        report.notes.sort()
         unlisted = [part for part in self._unlisted(job, tree) if part not in lacking]
         report.missing += [_name(job, part) for part in [*lacking, *unlisted]]
         if not report.named and tree.image not in lacking:
@@ -153,7 +155,9 @@ class Copier:
             with self.origin.stream(job.place, blob) as chunks:
                 yield checked(job.place, blob, chunks, self.progress.advance_bytes)
 
-        put: Callable[[], Way] = lambda: self.destination.put_blob(job.target, blob, read)  # noqa: E731
+        def put() -> Way:
+            return self.destination.put_blob(job.target, blob, read)
+
         # A failure of the origin in the middle of a blob starts the blob again.
         way = self.transport.retry(job.place.registry, put)
         if way is not Way.COPIED:
