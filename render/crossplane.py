@@ -23,6 +23,9 @@ NEWEST_RUN = (2, 4)
 # From v2.4 on every change of a package's spec creates a new revision, named after the package's generation.
 _REVISION_PER_GENERATION = (2, 4)
 
+# From v2.0 on a Provider runs the image that its package is.
+_OWN_IMAGES = (2, 0)
+
 # The defaults of the API server for the spec of a package object.
 SPEC_DEFAULTS: Mapping[str, object] = {
     "commonAnnotations": {},
@@ -85,6 +88,11 @@ def _used(settings: Settings) -> list[str]:
 def keeps_stale_entries(crossplane: Version | None) -> bool:
     """Return whether Crossplane keeps the Lock entry of a package that was attached and is now detached."""
     return crossplane is None or _is_before_generations(crossplane)
+
+
+def runs_controller_images(crossplane: Version | None) -> bool:
+    """Return whether a Provider may name another image to run than its package; an unknown version is a new one here."""
+    return crossplane is not None and crossplane.precedence[:2] < _OWN_IMAGES
 
 
 def needs_inactive_revision(crossplane: Version | None) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+from render.app.mirror_controllers import find_controllers, resolve_controller
 from render.app.mirror_ends import End, open_destination, open_origin, open_stored
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Reporter, Transfer
@@ -25,7 +26,7 @@ from render.registry.copying.folder import FolderDestination
 from render.registry.copying.model import Job, Origin, Report
 from render.registry.copying.origins import LayoutOrigin
 from render.registry.layout import Layout
-from render.rewrites import InvalidRewrite, Rewrites
+from render.rewrites import InvalidRewrite, Rewrite, Rewrites
 from render.system.deadline import Deadline, parse_seconds
 from render.texts import counted, first_lines
 
@@ -96,9 +97,16 @@ def mirror_folders(
     """Copy what several folders have locked, and return what was done."""
     world = _open_world(call, operator, reporter)
     read = [_Folder.read(folder, world, call) for folder in folders]
-    jobs = _agree([job for one in read for job in one.jobs], call, reporter)
     layouts = [*call.layouts, *(layout for one in read for layout in one.inputs.settings.layouts)]
-    reports = _Run(call, world, reporter, open_origin(world, layouts)).run(jobs)
+    origin = open_origin(world, layouts)
+    images = {image: provider for one in read for provider, image in one.controllers}
+    controllers = [
+        _controller_job(reference, call)
+        for image, provider in images.items()
+        if (reference := resolve_controller(provider, image, origin, reporter))
+    ]
+    jobs = _agree([*(job for one in read for job in one.jobs), *controllers], call, reporter)
+    reports = _Run(call, world, reporter, origin).run(jobs)
     return Mirrored(reports, _unique(config for one in read for config in one.configs(call)))
 
 
@@ -152,6 +160,8 @@ class _Folder:
     inputs: Inputs
     pulled: Sequence[PulledImage]
     jobs: Sequence[Job]
+    # Providers that run another image than their package, and that image.
+    controllers: Sequence[tuple[Source, str]]
 
     @classmethod
     def read(cls, folder: Path, world: World, call: MirrorCall) -> "_Folder":
@@ -159,8 +169,9 @@ class _Folder:
         inputs = read_inputs(folder, world.limits, world.settings.environ, world.boundary)
         pulled = list(find_pulled(lock.installed(), pinned=inputs.settings.pin == "digest"))
         rewrites = _upstream(inputs, call)
-        jobs = [_job(one, rewrites, call) for one in pulled]
-        return cls(inputs, pulled, jobs)
+        jobs = [_job(one, Rewrites(rewrites), call) for one in pulled]
+        controllers = list(find_controllers(lock, inputs, world, call.layouts, rewrites))
+        return cls(inputs, pulled, jobs, controllers)
 
     def configs(self, call: MirrorCall) -> list[dict[str, Any]]:
         """Return the ImageConfigs for this folder's packages."""
@@ -170,10 +181,17 @@ class _Folder:
         return mirror_configs(call.mirror, sources, self.inputs.passthrough, Rewrites(self.inputs.rewrites))
 
 
-def _upstream(inputs: Inputs, call: MirrorCall) -> Rewrites:
+def _controller_job(reference: Reference, call: MirrorCall) -> Job:
+    if reference.digest is None:
+        raise AssertionError("a controller without a digest")
+    target = call.mirror.place(reference.source) if call.mirror else reference.source
+    return Job(reference.source, reference.source, reference.digest, target, reference.tag, lax=True)
+
+
+def _upstream(inputs: Inputs, call: MirrorCall) -> list[Rewrite]:
     """Return the rewrites that lead to where packages come from: one to the mirror would copy it onto itself."""
     mirror = call.mirror
-    return Rewrites([one for one in inputs.rewrites if not mirror or not mirror.holds(one.replacement)])
+    return [one for one in inputs.rewrites if not mirror or not mirror.holds(one.replacement)]
 
 
 def _job(image: PulledImage, rewrites: Rewrites, call: MirrorCall) -> Job:

@@ -9,7 +9,7 @@ import yaml
 from rig.builders.mirrors import HOST, Closure
 from rig.registry.docker import RunningRegistry, docker_registry
 from rig.registry.proxy import Proxy, ReferrersApi
-from rig.registry.pushed import INDEX, Raw
+from rig.registry.pushed import INDEX, Raw, SignedImage
 
 
 @pytest.fixture(scope="module")
@@ -346,14 +346,6 @@ def test_earlier_versions_that_are_still_pinned_are_copied_too(
         first = own.add("acme/store", "Provider")
         folder = own.folder(tmp_path / "project", root="acme/store")
         second = own.add("acme/store", "Provider", version="v1.1.0")
-        second.tag = "v1.1.0"
-        raw = own.registry
-        raw.manifest(
-            "acme/store", raw.ask("GET", f"/v2/acme/store/manifests/{second.digest}")[2], "v1.1.0", INDEX
-        )
-        raw.manifest(
-            "acme/store", raw.ask("GET", f"/v2/acme/store/manifests/{first.digest}")[2], "v1.0.0", INDEX
-        )
         assert own.run("lock", "-U", str(folder)).code == 0
 
         done = own.run("mirror", str(folder), "--to", f"{host}/xp", environ={"hosts": host})
@@ -425,3 +417,32 @@ def test_a_rule_for_the_original_place_is_repeated_for_the_mirror(
             f"{host}/xp/{HOST}/acme/store:",
             f"{host}/xp/{HOST}/acme/store@",
         ]
+
+
+def test_below_v2_the_image_that_a_provider_runs_is_copied_with_a_warning(
+    destination: RunningRegistry, tmp_path: Path
+) -> None:
+    (tmp_path / "upstream").mkdir()
+    host = destination.host
+    with docker_registry(tmp_path / "upstream", "open") as registry:
+        own = Closure(Raw(registry.host))
+        controller = own.add("acme/controller", "Configuration", version="v3.0.0")
+        meta = {
+            "apiVersion": "meta.pkg.crossplane.io/v1",
+            "kind": "Provider",
+            "metadata": {"name": "store"},
+            "spec": {"controller": {"image": f"{registry.host}/acme/controller:v3.0.0"}},
+        }
+        SignedImage(own.registry, "acme/store").push(json.dumps(meta))
+        old = own.folder(tmp_path / "old", root="acme/store", more="crossplaneVersion: v1.20.0\npin: tag\n")
+        new = own.folder(tmp_path / "new", root="acme/store", more="crossplaneVersion: v2.3.4\n")
+
+        without = own.run("mirror", str(new), "--to", f"{host}/xp", environ={"hosts": host})
+        nothing = Raw(host).tags(f"xp/{registry.host.replace(':', '-')}/acme/controller")
+        done = own.run("mirror", str(old), "--to", f"{host}/xp", environ={"hosts": host})
+
+    assert (without.code, nothing, done.code) == (0, [], 0), without.stderr + done.stderr
+    assert "does not rewrite" in done.stderr
+    path = f"xp/{registry.host.replace(':', '-')}/acme/controller"
+    assert Raw(host).digest(path, "v3.0.0") == controller.digest
+    assert registry.host not in done.stdout
