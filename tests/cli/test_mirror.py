@@ -1,7 +1,12 @@
 """xplock mirror: a closure with everything attached, from one real registry to another."""
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,6 +15,8 @@ from rig.builders.mirrors import HOST, Closure
 from rig.registry.docker import RunningRegistry, docker_registry
 from rig.registry.proxy import Proxy, ReferrersApi
 from rig.registry.pushed import INDEX, Raw, SignedImage
+
+TOP = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -446,3 +453,28 @@ def test_below_v2_the_image_that_a_provider_runs_is_copied_with_a_warning(
     path = f"xp/{registry.host.replace(':', '-')}/acme/controller"
     assert Raw(host).digest(path, "v3.0.0") == controller.digest
     assert registry.host not in done.stdout
+
+
+def test_a_terminal_shows_how_many_bytes_there_are(closure: Closure, project: Path, tmp_path: Path) -> None:
+    shown = b""
+    environ = {
+        **os.environ,
+        "TERM": "xterm",
+        "XPLOCK_PLAIN_HTTP": closure.registry.host,
+        "XPLOCK_CACHE_DIR": "",
+    }
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "render", "mirror", str(project), "--to", f"oci:{tmp_path / 'layout'}"]
+    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=theirs, cwd=TOP) as process:
+        os.close(theirs)
+        # At its end, reading from a terminal fails.
+        with suppress(OSError):
+            while data := os.read(ours, 4096):
+                shown += data
+        assert process.stdout is not None
+        assert process.stdout.read() == b""
+    os.close(ours)
+
+    assert process.returncode == 0
+    assert b"copying 3 images" in shown
+    assert b"KiB" in shown

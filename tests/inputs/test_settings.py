@@ -13,6 +13,7 @@ from render.inputs.record import make_record
 from render.inputs.schema import SCHEMA_FILE, format_schema
 from render.inputs.settings import parse_settings
 from render.limits import Limits
+from render.mirrors import BARE, Mirror
 from render.moves import Consent, Strategy
 from render.overrides import Override
 from render.references import Digest, Source
@@ -55,6 +56,10 @@ overlay: overlays/production
 layouts:
 - prefix: XPKG.example.org:443/acme/
   folder: registry
+mirror:
+  to: Mirror.example.org:443/xp/
+  paths: bare
+  pullSecret: mirror-login
 """
 
 
@@ -103,6 +108,7 @@ def test_every_key_is_read(folder: Path) -> None:
     assert settings.waves is Waves.GRAPH
     assert settings.overlay == folder / "overlays/production"
     assert settings.layouts == (("xpkg.example.org/acme", folder / "registry"),)
+    assert settings.mirror == Mirror("mirror.example.org/xp", BARE, "mirror-login")
 
 
 @pytest.mark.parametrize(
@@ -238,6 +244,13 @@ def test_a_range_may_be_a_digest(tmp_path: Path) -> None:
         ("overlay: ''", "overlay", "it is empty"),
         ("overlay: true", "overlay", "expected text, found true; write it in quotes"),
         ("moves: [{from: a.b/c}]", "moves[0].to", "it is missing"),
+        ("mirror: {}", "mirror.to", "it is missing"),
+        ("mirror: {to: nowhere}", "mirror.to", "neither a source nor the beginning of one"),
+        ("mirror: {to: a.b/c:v1}", "mirror.to", "neither a source nor the beginning of one"),
+        ("mirror: {to: a.b/c, paths: short}", "mirror.paths", "expected full or bare"),
+        ("mirror: {to: a.b/c, pullSecret: A_B}", "mirror.pullSecret", "expected the name of a secret"),
+        ("mirror: {to: a.b/c, secret: x}", "mirror.secret", "did you mean pullSecret?"),
+        ("mirror: a.b/c", "mirror", "expected a mapping, found text"),
         ("move: []", "move", "did you mean moves?"),
         ("use: [..]", "use", "did you mean uses?"),
         ("[]", "expected a mapping", "expected a mapping, found a list"),
@@ -297,6 +310,7 @@ def test_only_what_differs_from_the_defaults_is_given(folder: Path) -> None:
         "waves": "graph",
         "overlay": "overlays/production",
         "layouts": [{"prefix": "XPKG.example.org:443/acme/", "folder": "registry"}],
+        "mirror": {"to": "Mirror.example.org:443/xp/", "paths": "bare", "pullSecret": "mirror-login"},
     }
 
 
@@ -399,6 +413,10 @@ def test_the_schema_is_one_that_editors_understand() -> None:
         {"uses": []},
         {"uses": ".."},
         {"uses": [""]},
+        {"mirror": {"to": "mirror.example.org/xp", "pullSecret": "mirror-login"}},
+        {"mirror": {"to": "mirror.example.org/xp", "pullSecret": "Mirror_Login"}},
+        {"mirror": {"paths": "bare"}},
+        {"mirror": []},
     ],
 )
 def test_parser_and_schema_agree_on_what_is_wrong(document: dict[str, Any], tmp_path: Path) -> None:
