@@ -14,6 +14,7 @@ from render.app.mirror_ends import End, open_destination, open_origin, open_stor
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Reporter, Transfer
 from render.app.world import World, open_world
+from render.commands import xplock
 from render.errors import Differs, InvalidInput, RenderError
 from render.inputs.projects import Inputs, read_inputs, read_settings
 from render.lock.freshness import require_consistent_lock
@@ -121,7 +122,7 @@ def mirror_stored(call: MirrorCall, operator: OperatorSettings, reporter: Report
         raise InvalidInput(
             f"{call.stored.text} has no image with a full name",
             why="images in it are named by references with their registries",
-            next=f"write it with: xplock mirror --to {call.stored.text}",
+            next=f"write it with: {xplock('mirror', '--to', call.stored.text)}",
         )
     reports = _Run(call, world, reporter, LayoutOrigin(layout)).run(jobs)
     mirror = call.mirror

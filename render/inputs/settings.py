@@ -167,7 +167,7 @@ KEYS = (
                 ),
             )
         ),
-        "A registry with copies that `xplock mirror` made. Crossplane pulls from there: pins lead to it, and "
+        "A registry with copies of everything that is locked. Crossplane pulls from there: pins lead to it, and "
         "ImageConfigs for it are rendered. Packages are still fetched from where they come from.",
     ),
 )
