@@ -31,7 +31,7 @@ ALLOWED = {
     "system/alarm.py: run `xplock lock`": "the plugin's deadline ends any call, whatever its folder is",
     "cli/init.py: xplock lock": "two commands in one line, quoted there",
     "cli/init.py: && xplock render": "two commands in one line, quoted there",
-    "lifecycle/retire_checks.py: xplock retire": "a list of words, quoted there and divided into short commands",
+    "lifecycle/retiring/commands.py: xplock retire": "a list of words, quoted there and divided into short commands",
 }
 
 

@@ -30,8 +30,8 @@ from render.limits import Limits
 from render.lock.file import read_lock_bytes
 from render.lock.format import check_revision, format_lock
 from render.lock.model import FORMAT_REVISION, Lock, LockedPackage, State
-from render.lock.published import Witness, drop_missing_pins, missing_versions
-from render.lock.verify import VerifyFinding, verify_tag
+from render.lock.online.published import Witness, drop_missing_pins, missing_versions
+from render.lock.online.verify import VerifyFinding, verify_tag
 from render.packages import Package
 from render.references import Reference, Source
 from render.resolve.model import Catalog

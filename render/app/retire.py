@@ -8,8 +8,8 @@ from render.crossplane import needs_inactive_revision
 from render.errors import Differs, InvalidInput
 from render.folders.users import find_users
 from render.inputs.projects import read_settings
-from render.lifecycle.blockers import LockedFolder
-from render.lifecycle.retire import Retirement, require_agreed, require_synced, retire_packages
+from render.lifecycle.retiring.blockers import LockedFolder
+from render.lifecycle.retiring.retire import Retirement, require_agreed, require_synced, retire_packages
 from render.lifecycle.states import was_guarded
 from render.limits import Limits
 from render.live.objects import parse_live_objects

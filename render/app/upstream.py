@@ -13,7 +13,7 @@ from render.errors import Differs, RenderError
 from render.inputs.projects import read_inputs
 from render.lock.freshness import require_consistent_lock
 from render.lock.model import State
-from render.lock.verify import Trouble, VerifyFinding, verify_lock
+from render.lock.online.verify import Trouble, VerifyFinding, verify_lock
 from render.references import Source
 from render.texts import counted
 from render.views.outdated import Standing, find_standings, wanted_packages

@@ -10,7 +10,7 @@ from render.app.retire import retire_in_folders
 from render.cli.operator_options import operator_settings
 from render.cli.options import output_option
 from render.cli.output import Output
-from render.lifecycle.retire import Retirement
+from render.lifecycle.retiring.retire import Retirement
 from render.views.retirement import format_retirements, retirement_document, retirement_hints
 
 

@@ -21,5 +21,5 @@ Four steps make a lock, and `update.py` joins them:
 
 The subjects, in the order in which a user meets them: `states.py`, `names.py`, `claims.py`, `strategies.py` and
 `conditions.py`, `ownership.py`, `carry_over.py` (pins and fields), `other_folders.py`, `preferences.py` (what the search
-prefers). `retire.py`, `blockers.py` and `retire_checks.py` are the way out.
+prefers). `retiring/` is the way out.
 """

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from render.errors import RenderError, Unsatisfiable
 from render.folders.neighbours import Neighbours
-from render.lifecycle.retire_checks import retire_losing
+from render.lifecycle.retiring.ways_out import retire_losing
 from render.lifecycle.states import Event, Plan
 from render.lock.freshness import unmet_dependencies
 from render.lock.graph import LockGraph, Target

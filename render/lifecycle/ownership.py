@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from render.errors import RenderError, Unsatisfiable
 from render.folders.neighbours import NamedLocks
 from render.lean import replace
-from render.lifecycle.retire_checks import retire_first
+from render.lifecycle.retiring.ways_out import retire_first
 from render.lifecycle.states import Plan, find_orphans
 from render.lock.graph import Target
 from render.lock.model import Lock, LockedPackage

@@ -7,7 +7,7 @@ from render.errors import RenderError, Unsatisfiable
 from render.lifecycle.claims import Claims, find_claims, installed_kinds, recorded_moves
 from render.lifecycle.conditions import refuse_for_functions
 from render.lifecycle.preferences import folder_bounds, orphan_bounds
-from render.lifecycle.retire_checks import find_blocking, leave_users_first, retire_first
+from render.lifecycle.retiring.ways_out import find_blocking, leave_users_first, retire_first
 from render.lifecycle.states import Context, StableResolution, find_orphans
 from render.limits import Limits
 from render.lock.model import Lock, LockedPackage, State

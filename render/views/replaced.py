@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from render.lifecycle.retire_checks import retire_command
+from render.lifecycle.retiring.commands import retire_command
 from render.lock.graph import LockGraph, Successor
 from render.lock.model import Lock, LockedPackage
 from render.lock.stale_entries import stale_names

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
-from render.lifecycle.retire_checks import retire_command
+from render.lifecycle.retiring.commands import retire_command
 from render.lock.aspects import Differences, find_changed
 from render.lock.changes import Changes, Held, Moved, Pair, find_changes
 from render.lock.diff import step_of

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from render.lifecycle.ownership import format_counts
-from render.lifecycle.retire import Retirement
-from render.lifecycle.retire_checks import list_packages, retire_advice, retire_command
+from render.lifecycle.retiring.commands import list_packages, retire_advice, retire_command
+from render.lifecycle.retiring.retire import Retirement
 from render.lifecycle.states import NOTHING_LEFT
 from render.lock.model import LockedPackage, State
 from render.packages import Kind

@@ -5,7 +5,7 @@ from typing import Any
 
 from render.lock.graph import Target
 from render.lock.model import Provided, State
-from render.lock.verify import VerifyFinding
+from render.lock.online.verify import VerifyFinding
 from render.texts import counted, redact, visible
 
 

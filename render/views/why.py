@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from render.lifecycle.retire_checks import retire_command
+from render.lifecycle.retiring.commands import retire_command
 from render.lock.candidates import installed_candidate
 from render.lock.graph import Target, reach
 from render.lock.model import Lock, LockedPackage, Provided, State

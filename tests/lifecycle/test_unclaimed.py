@@ -4,8 +4,8 @@ import pytest
 from rig.builders.catalogs import FakeCatalog, named
 from rig.builders.lock_story import Story, move
 
-from render.lifecycle.blockers import LockedFolder
-from render.lifecycle.retire import WouldDelete, require_agreed, retire_packages
+from render.lifecycle.retiring.blockers import LockedFolder
+from render.lifecycle.retiring.retire import WouldDelete, require_agreed, retire_packages
 from render.packages import Kind
 
 _BUCKETS, _MAIL = (

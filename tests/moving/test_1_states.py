@@ -16,7 +16,7 @@ from rig.commands.refusals import edit_lock, refusal
 from render.cli.run import run
 from render.lifecycle.names import NameTaken
 from render.lifecycle.ownership import HandoverWithoutConsent
-from render.lifecycle.retire_checks import StillNeeded
+from render.lifecycle.retiring.checks import StillNeeded
 from render.lock.model import State
 from render.packages import Kind
 from render.resolve.conflict import NoSolution

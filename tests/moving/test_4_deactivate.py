@@ -17,7 +17,7 @@ from render.lean import replace
 from render.lifecycle.claims import ImpossibleMove
 from render.lifecycle.conditions import UnknownCrossplane
 from render.lifecycle.other_folders import LosesProvided
-from render.lifecycle.retire_checks import StillNeeded
+from render.lifecycle.retiring.checks import StillNeeded
 from render.limits import Limits
 from render.lock.file import read_lock
 from render.lock.format import format_lock

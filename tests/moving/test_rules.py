@@ -10,17 +10,16 @@ from rig.builders.projects import HOME
 from rig.builders.render_inputs import rewrite_image
 from rig.cluster.cluster import Cluster, NeverSettles
 
-import render.lifecycle.blockers
 import render.lifecycle.carry_over
 import render.lifecycle.names
 import render.lifecycle.plan
-import render.lifecycle.retire
+import render.lifecycle.retiring.blockers
+import render.lifecycle.retiring.retire
 import render.lifecycle.rules
 import render.lifecycle.strategies
 import render.manifests.deactivation
 import render.manifests.objects
 from render.lean import replace
-from render.lifecycle.blockers import LockedFolder, find_stale_entries
 from render.lifecycle.claims import ImpossibleMove
 from render.lifecycle.conditions import check_strategies_are_possible
 from render.lifecycle.names import (
@@ -36,8 +35,9 @@ from render.lifecycle.ownership import (
     check_handovers_have_consent,
     check_objects_have_one_owner,
 )
-from render.lifecycle.retire import is_reinstalled, retire_packages
-from render.lifecycle.retire_checks import StillNeeded
+from render.lifecycle.retiring.blockers import LockedFolder, find_stale_entries
+from render.lifecycle.retiring.checks import StillNeeded
+from render.lifecycle.retiring.retire import is_reinstalled, retire_packages
 from render.lifecycle.update import LockOptions
 from render.limits import Limits
 from render.live.contradictions import InstalledOtherwise

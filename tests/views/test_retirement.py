@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from rig.builders.locks import lock, package, source
 
-from render.lifecycle.blockers import LockedFolder
-from render.lifecycle.retire import Retirement
+from render.lifecycle.retiring.blockers import LockedFolder
+from render.lifecycle.retiring.retire import Retirement
 from render.lock.model import LockedPackage, State
 from render.packages import Kind
 from render.views.retirement import format_retirements, retirement_document, retirement_hints

@@ -4,7 +4,7 @@ import json
 
 from rig.builders.locks import package
 
-from render.lock.verify import Trouble, VerifyFinding
+from render.lock.online.verify import Trouble, VerifyFinding
 from render.views.verification import findings_document, format_findings
 
 

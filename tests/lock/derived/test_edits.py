@@ -22,8 +22,8 @@ from render.limits import Limits
 from render.lock.diff import diff_locks
 from render.lock.freshness import find_staleness
 from render.lock.model import Lock
+from render.lock.online.verify import verify_lock
 from render.lock.parse import parse_lock
-from render.lock.verify import verify_lock
 from render.system.files import LOCK_FILE
 from render.yaml.documents import lock_rules, parse_documents
 

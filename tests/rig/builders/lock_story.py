@@ -8,11 +8,11 @@ from typing import Any
 from render.folders.neighbours import NO_NEIGHBOURS, Neighbours
 from render.inputs.projects import Inputs
 from render.inputs.record import make_record
-from render.lifecycle.blockers import LockedFolder
 from render.lifecycle.plan import make_plan
 from render.lifecycle.preferences import Upgrade, kept_candidates, pinned_digests
 from render.lifecycle.resolve_with_moves import resolve_with_moves
-from render.lifecycle.retire import retire_packages
+from render.lifecycle.retiring.blockers import LockedFolder
+from render.lifecycle.retiring.retire import retire_packages
 from render.lifecycle.rules import check_plan
 from render.lifecycle.states import Context, was_guarded
 from render.lifecycle.update import LockOptions, update_lock

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from render.errors import RenderError
 from render.lean import replace
-from render.lifecycle.blockers import LockedFolder
-from render.lifecycle.retire import retire_packages
+from render.lifecycle.retiring.blockers import LockedFolder
+from render.lifecycle.retiring.retire import retire_packages
 from render.lifecycle.update import LockOptions
 from render.limits import Limits
 from render.lock.format import format_lock

@@ -11,9 +11,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from render.errors import Differs, Unsatisfiable
 from render.lean import dataclass, replace
-from render.lifecycle.blockers import Blocker, Blockers, LockedFolder, Place, find_blockers
 from render.lifecycle.ownership import format_counts
-from render.lifecycle.retire_checks import Named, check_named, find_named, list_packages, retire_advice
+from render.lifecycle.retiring.blockers import Blocker, Blockers, LockedFolder, Place, find_blockers
+from render.lifecycle.retiring.checks import Named, check_named, find_named
+from render.lifecycle.retiring.commands import list_packages, retire_advice
 from render.lock.graph import LockGraph, reach
 from render.lock.model import Lock, LockedPackage, State
 from render.references import Source

@@ -10,9 +10,9 @@ from rig.builders.lock_story import Story, move, states
 from rig.builders.random_locks import small_locks
 
 from render.folders.neighbours import gather_neighbours
-from render.lifecycle.blockers import LockedFolder
-from render.lifecycle.retire import NotSynced, Retirement, require_synced, retire_packages
-from render.lifecycle.retire_checks import NotInLock, StillNeeded
+from render.lifecycle.retiring.blockers import LockedFolder
+from render.lifecycle.retiring.checks import NotInLock, StillNeeded
+from render.lifecycle.retiring.retire import NotSynced, Retirement, require_synced, retire_packages
 from render.limits import Limits
 from render.lock.format import format_lock
 from render.lock.freshness import check_closure

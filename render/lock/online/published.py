@@ -7,7 +7,7 @@ from typing import Protocol
 from render.errors import Unavailable, UnusableContent
 from render.lean import replace
 from render.lock.model import KeptPin, Lock, LockedPackage, State, pin_places
-from render.lock.verify import Published
+from render.lock.online.verify import Published
 from render.references import Digest, Reference, Source
 from render.registry.oci import NotFound
 

@@ -1,0 +1,1 @@
+"""What a lock says, compared with what registries have."""
