@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from rig.git.repositories import git
-from rig.live.application import conditions_of, package_of
+from rig.live.application import WELL, conditions_of, package_of
 from rig.live.closure.comparison import Comparison
 from rig.live.closure.packages import publish_closure
 from rig.live.closure.ways import clear, prepare_bare, prepare_locked, settle
@@ -12,7 +12,6 @@ from rig.live.kinds import APPLICATIONS, REVISIONS
 from rig.live.lock_files import attached_entries, locked_digests
 from rig.live.operations import failures_of
 from rig.live.platform import LiveCluster
-from rig.live.snapshots import WELL
 from rig.live.team import Team
 
 

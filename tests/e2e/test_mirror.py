@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 from rig.builders.projects import at
-from rig.live.application import conditions_of
+from rig.live.application import WELL, conditions_of
 from rig.live.kinds import CROSSPLANE_SECRETS, CROSSPLANE_SYSTEM, DEPLOYMENTS, PROVIDERS
 from rig.live.lock_files import attached_entries, locked_digests
 from rig.live.manifests import package_manifest
 from rig.live.package_registry import HOST
 from rig.live.platform import LiveCluster
-from rig.live.snapshots import WELL
 from rig.registry.docker import RunningRegistry, docker_registry
 
 MIRROR = """\

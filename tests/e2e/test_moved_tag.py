@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Mapping
 
 from rig.builders.projects import at
-from rig.live.application import conditions_of, package_of
+from rig.live.application import WELL, conditions_of, package_of
 from rig.live.client import Object
 from rig.live.history import History
 from rig.live.kinds import CONFIGURATIONS, DEPLOYMENTS, FUNCTIONS, PROVIDERS, REVISIONS, Resource
@@ -14,7 +14,6 @@ from rig.live.manifests import package_manifest
 from rig.live.package_registry import PackageRegistry
 from rig.live.platform import LiveCluster
 from rig.live.revisions import name_of_revision
-from rig.live.snapshots import WELL
 from rig.live.team import Team
 
 _PAUSED = "crossplane.io/paused"

@@ -1,14 +1,13 @@
 """Names and references that Crossplane would not understand alone: everything is healthy, and no source is there twice."""
 
 from rig.builders.projects import at
-from rig.live.application import conditions_of
+from rig.live.application import WELL, conditions_of
 from rig.live.history import find_doubles, watch_sources
 from rig.live.kubectl import kubectl, live_lock
 from rig.live.lock_files import attached_entries
 from rig.live.manifests import package_manifest
 from rig.live.platform import LiveCluster
 from rig.live.revisions import KNOWN_AHEAD
-from rig.live.snapshots import WELL
 from rig.live.team import Team
 
 

@@ -4,12 +4,11 @@ import json
 
 import yaml
 from rig.builders.projects import at
-from rig.live.application import conditions_of
+from rig.live.application import WELL, conditions_of
 from rig.live.client import Object
 from rig.live.kinds import FUNCTIONS, IMAGE_CONFIGS, PROVIDERS
 from rig.live.manifests import package_manifest
 from rig.live.platform import LiveCluster
-from rig.live.snapshots import WELL
 from rig.live.team import Team
 
 POISON = f"cannot initialize dependency graph from the packages in the lock: node {at('provider-net')} already exists"

@@ -2,11 +2,10 @@
 
 from rig.builders.projects import at
 from rig.git.repositories import git
-from rig.live.application import conditions_of
+from rig.live.application import WELL, conditions_of
 from rig.live.lock_files import attached_entries
 from rig.live.manifests import package_manifest
 from rig.live.platform import LiveCluster
-from rig.live.snapshots import WELL
 from rig.live.team import Team
 from rig.live.waiting import wait_for
 

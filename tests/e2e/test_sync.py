@@ -10,7 +10,7 @@ import pytest
 from rig.builders.lock_story import is_guarded
 from rig.builders.projects import at
 from rig.git.repositories import git
-from rig.live.application import conditions_of, package_of
+from rig.live.application import WELL, conditions_of, package_of
 from rig.live.client import Object
 from rig.live.history import History, Moment
 from rig.live.kinds import (
@@ -28,7 +28,6 @@ from rig.live.manifests import package_manifest
 from rig.live.operations import failures_of, operation_states, operations_of
 from rig.live.platform import LiveCluster, Platform
 from rig.live.revisions import names_so_far
-from rig.live.snapshots import WELL
 from rig.live.team import Team
 
 MINUTE = 60

@@ -13,6 +13,9 @@ from rig.live.waiting import SECONDS, wait_for
 _REFRESH = "argocd.argoproj.io/refresh"
 _SHOWN = ("sync", "health", "conditions", "operationState", "resources")
 
+# The conditions of a package that runs.
+WELL = {"Installed": "True", "Healthy": "True"}
+
 
 @dataclass(frozen=True, slots=True)
 class Application:

@@ -8,13 +8,13 @@ from render.limits import Limits
 from render.lock.file import read_lock
 from render.lock.model import Lock, LockedPackage
 from render.packages import Kind
-from rig.live.application import conditions_of, describe_packages
+from rig.live.application import WELL, conditions_of, describe_packages
 from rig.live.client import Object
 from rig.live.kinds import CRDS, DEPLOYMENTS, IMAGE_CONFIGS
 from rig.live.lock_files import attached_entries, stale_sources
 from rig.live.platform import LiveCluster
 from rig.live.revisions import name_of_revision
-from rig.live.snapshots import WELL, controlling_revision
+from rig.live.snapshots import controlling_revision
 from rig.live.waiting import wait_for
 
 

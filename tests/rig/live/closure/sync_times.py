@@ -7,10 +7,9 @@ from types import TracebackType
 from typing import Self, TypeAlias
 
 from render.references import parse_reference
-from rig.live.application import conditions_of
+from rig.live.application import WELL, conditions_of
 from rig.live.client import Client, Object, Watch
 from rig.live.kinds import APPLICATIONS, IMAGE_CONFIGS, PACKAGES
-from rig.live.snapshots import WELL
 
 # When it arrived, what happened, and the object after it.
 _Arrival: TypeAlias = tuple[float, str, Object]
