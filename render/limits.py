@@ -96,8 +96,8 @@ class Limits:
     failures_in_a_row: int = 20
     commit_attempts: int = 100
     push_attempts: int = 5
-    parallel: int = 8
-    parallel_per_host: int = 8
+    parallel: int = 16
+    parallel_per_host: int = 16
 
     # Disk
     cache_bytes: int = 1 * GIB
