@@ -179,15 +179,6 @@ def test_no_package_falls_ill_for_a_moment(told: Told, chapter: str) -> None:
 # Who controls the kinds, and whose program runs.
 
 
-def test_a_kind_is_controlled_by_a_revision_and_from_v2_4_on_by_its_managed_definition(told: Told) -> None:
-    # Of a ProviderConfig, Crossplane makes no ManagedResourceDefinition.
-    crds = [crd for story in STORIES for crd in story.crds if not crd.startswith("providerconfigs.")]
-
-    kinds = {seen(told, chapter).controller_kind(crd) for chapter in (INSTALLED, GONE) for crd in crds}
-
-    assert kinds == {"ProviderRevision" if KNOWN_AHEAD else "ManagedResourceDefinition"}
-
-
 def test_a_package_hands_over_to_the_one_that_says_that_it_replaces_it(told: Told) -> None:
     before, after = (holders(told, chapter, "replaces") for chapter in (INSTALLED, MOVED))
 

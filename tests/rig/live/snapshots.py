@@ -28,10 +28,6 @@ class Snapshot:
         """Return the package whose revision controls a definition."""
         return self.package_of(self.controllers[crd])
 
-    def controller_kind(self, crd: str) -> str:
-        """Return the kind of what controls a definition."""
-        return str(_controller(self.definitions[crd]).get("kind", ""))
-
     def applied_revisions(self) -> set[str]:
         """Return the packages of which Argo CD applies a revision."""
         return {
