@@ -1,11 +1,11 @@
 """Several folders of one cluster: each is locked after those it uses, and none has what another has."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 from rig.builders.projects import HOME, World, locked, moves, small_world, text_of
+from rig.registry.layout_server import serve_layout
 
 from render.cli.run import run
 from render.limits import Limits
@@ -70,16 +70,19 @@ def test_reports_come_in_the_order_of_the_call(world: World, capsys: pytest.Capt
 
 
 def test_locking_again_asks_nobody(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XPLOCK_CACHE_DIR", "")
-    world.project("platform", "base:v1.0.0")
-    app = world.project("app", "app", more=PLATFORM)
-    run(["lock", "platform", "app"])
-    before = text_of(app)
-    shutil.rmtree(world.layout / "blobs")
+    with serve_layout(world.layout, "xpkg.example.org") as server:
+        world.host = server.host
+        monkeypatch.setenv("XPLOCK_PLAIN_HTTP", server.host)
+        monkeypatch.setenv("XPLOCK_CACHE_DIR", str(world.folder / "cache"))
+        world.project("platform", "base:v1.0.0")
+        app = world.project("app", "app", more=PLATFORM)
+        run(["lock", "platform", "app"])
+        before, asked = text_of(app), len(server.requests)
 
-    code = run(["lock", "platform", "app"])
+        code = run(["lock", "platform", "app"])
 
-    assert (code, text_of(app)) == (0, before)
+        assert asked > 0
+        assert (code, text_of(app), len(server.requests)) == (0, before, asked)
 
 
 def test_the_new_lock_of_a_used_folder_counts_and_not_the_one_on_disk(world: World) -> None:

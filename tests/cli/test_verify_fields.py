@@ -29,7 +29,7 @@ Edit = Mapping[str, Any]
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     """A world with one of each: families, dependencies, moves, earlier versions."""
     world = World(tmp_path_factory.mktemp("fields"))
-    for version in ("v1.0.0", "v1.1.0"):
+    for version in ("v1.0.0", "v1.0.1", "v1.1.0"):
         world.publish(f"sql {version}", kind="Provider", crds=CRDS, family="sql")
     world.publish("old v1.0.0", kind="Provider", crds=["nets.net.example.org", "routes.net.example.org"])
     world.publish("new v2.0.0", kind="Provider", crds=["nets.net.example.org"])
@@ -92,7 +92,7 @@ EDITS: Mapping[str, tuple[str, str, Any, str]] = {
     "family of an orphan": ("tool", "family", "dns", "its family: locked dns, the package has none"),
     "Crossplane version": ("new", "crossplane", ">=v9", "its Crossplane version: locked >=v9"),
     "kind": ("new", "kind", Kind.CONFIGURATION, "its kind: locked Configuration, the package has Provider"),
-    "version": ("sql", "version", "v1.0.0", "tag moved"),
+    "version": ("sql", "version", "v1.0.1", "tag moved"),
     "digest": ("sql", "digest", OTHER, "bytes gone"),
     "reason to be detached": (
         "site",
@@ -101,7 +101,7 @@ EDITS: Mapping[str, tuple[str, str, Any, str]] = {
         "its reasons to be detached: locked it needs sql",
     ),
     "kept digest": ("sql", "kept_pins", pinned(digest=OTHER), "bytes of a kept pin gone"),
-    "kept tag": ("sql", "kept_pins", pinned(tag="v1.1.0"), "its tag now names sha256:"),
+    "kept tag": ("sql", "kept_pins", pinned(tag="v1.0.1"), "its tag now names sha256:"),
     "kept tag that never was": ("sql", "kept_pins", pinned(tag="v0.0.1"), "tag gone"),
     "objects of a deactivated package": (
         "old",

@@ -146,7 +146,7 @@ def test_a_workflow_shows_what_is_wrong_beside_the_lines_of_a_pull_request(
     code = run(shlex.split(step.replace("$PROJECT", job.variables["PROJECT"]))[1:])
 
     assert code == 3
-    assert capsys.readouterr().out.startswith("::error file=clusters/production/xplock.yaml,line=1,")
+    assert capsys.readouterr().out.startswith("::error file=clusters/production/xplock.yaml,line=2,")
 
 
 def test_a_workflow_may_read_the_repository_and_nothing_else() -> None:

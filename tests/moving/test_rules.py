@@ -1,6 +1,7 @@
 """Every rule about names, moves and leaving keeps some damage from a cluster: without the rule, that damage is found."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any, TypeAlias
 
 import pytest
@@ -13,9 +14,6 @@ from rig.cluster.cluster import Cluster, NeverSettles
 import render.lifecycle.carry_over
 import render.lifecycle.names
 import render.lifecycle.plan
-import render.lifecycle.retiring.blockers
-import render.lifecycle.retiring.retire
-import render.lifecycle.rules
 import render.lifecycle.strategies
 import render.manifests.deactivation
 import render.manifests.objects
@@ -84,8 +82,8 @@ CATALOG = FakeCatalog(PACKAGES, kinds=KINDS, objects=dict.fromkeys(["old", "new"
 
 def leave_out(monkeypatch: pytest.MonkeyPatch, rule: object, table: str = "rules.RULES") -> None:
     """Take one rule out of a table of rules."""
-    module, _, name = table.partition(".")
-    holder = getattr(render.lifecycle, module)
+    module, _, name = table.rpartition(".")
+    holder = import_module(f"render.lifecycle.{module}")
     rules = getattr(holder, name)
     assert rule in rules
     monkeypatch.setattr(holder, name, tuple(one for one in rules if one is not rule))
@@ -391,7 +389,7 @@ def test_a_stale_entry_keeps_what_it_names_from_being_retired(monkeypatch: pytes
     with pytest.raises(StillNeeded):
         damage(retired, "v2.3.4")
 
-    leave_out(monkeypatch, find_stale_entries, "blockers.BLOCKER_RULES")
+    leave_out(monkeypatch, find_stale_entries, "retiring.blockers.BLOCKER_RULES")
 
     assert damage(retired, "v2.3.4") == {"came back", "unhealthy"}
 
@@ -414,7 +412,7 @@ def leaving(story: Story) -> Iterator[Sequence[Manifest]]:
 def test_a_dependency_is_dropped_after_its_dependants(monkeypatch: pytest.MonkeyPatch) -> None:
     assert damage(leaving, slow_deletion=True) == {"deleted"}
 
-    leave_out(monkeypatch, is_reinstalled, "retire.WAITING_RULES")
+    leave_out(monkeypatch, is_reinstalled, "retiring.retire.WAITING_RULES")
 
     assert "came back" in damage(leaving, slow_deletion=True)
 

@@ -866,11 +866,11 @@ def test_at_most_so_many_requests_are_under_way_on_one_host() -> None:
         assert server.connections <= 4
 
 
-def test_at_most_eight_requests_are_under_way_in_all() -> None:
+def test_a_limit_holds_for_requests_to_all_hosts_together() -> None:
     crowd = Crowd()
     servers = [RecordingServer(crowd.count_at(place, lambda: crowd.most > 8)) for place in range(3)]
     with servers[0], servers[1], servers[2]:
-        world = asker(*(server.host for server in servers), limits=bounded(parallel_per_host=4))
+        world = asker(*(server.host for server in servers), limits=bounded(parallel=8, parallel_per_host=4))
         urls = [f"{server.url}/{n}" for n in range(4) for server in servers]
 
         with ThreadPoolExecutor(12) as threads:
