@@ -39,7 +39,8 @@ def drop_foreign_pins(lock: Lock, moves: Mapping[Source, Move]) -> Lock:
         return replace(package, kept_pins=distinct_pins(package, pins))
 
     packages = {source: own(package) for source, package in lock.packages.items()}
-    deactivated = {source: own(package) for source, package in lock.deactivated.items()}
+    # A record that only a dropped pin needed goes with it.
+    deactivated = {source: as_deactivated(own(package)) for source, package in lock.deactivated.items()}
     return replace(lock, packages=packages, deactivated=deactivated)
 
 

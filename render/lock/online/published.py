@@ -6,6 +6,7 @@ from typing import Protocol
 
 from render.errors import Unavailable, UnusableContent
 from render.lean import replace
+from render.lock.derived.pins import as_deactivated
 from render.lock.model import KeptPin, Lock, LockedPackage, State, pin_places
 from render.lock.online.verify import Published
 from render.references import Digest, Reference, Source
@@ -80,7 +81,10 @@ def drop_missing_pins(lock: Lock, witness: Witness, mapped: Mapped) -> tuple[Loc
     kept = replace(
         lock,
         packages={source: _without(package, missing) for source, package in lock.packages.items()},
-        deactivated={source: _without(package, missing) for source, package in lock.deactivated.items()},
+        # A record that only a missing pin needed goes with it.
+        deactivated={
+            source: as_deactivated(_without(package, missing)) for source, package in lock.deactivated.items()
+        },
     )
     return kept, [
         f"the kept pin {name.source}:{name.tag}@{name.digest} goes, since nothing can be pulled by it: {why}"

@@ -126,3 +126,11 @@ def test_a_deactivated_alias_does_not_redirect_the_images_of_its_successor() -> 
 
     assert refused(with_net(pinned(source("net"), source("net"), **fields), successor))
     assert not refused(with_net(pinned(None, None, **fields), successor))
+
+
+def test_a_record_that_only_a_dropped_pin_needed_goes_with_it() -> None:
+    net = pinned(VICTIM, VICTIM, record(VICTIM, "alias", "moves"), **LEAVING["a deactivated package"])
+
+    [left] = drop_foreign_pins(with_net(net), {}).deactivated.values()
+
+    assert (left.kept_pins, left.replaces) == ((), ())
