@@ -16,7 +16,7 @@ FIRST_VERSIONS: Mapping[str, tuple[int, int]] = {
     "mirror": (1, 20),
     "overrides: runtimeConfig": (1, 14),
 }
-# Settings of which no version of Crossplane is known to be too old.
+# No version of Crossplane is known to be too old for these settings.
 ANY_VERSION = ("pin: tag", "pin: native")
 # The newest that the end-to-end tests ran, whatever its patch: those change no behaviour that settings depend on.
 NEWEST_RUN = (2, 4)

@@ -40,7 +40,7 @@ def check_folders(
 
 
 def _note_crossplane(folders: Iterable[CheckedFolder]) -> list[str]:
-    """Return one line for all folders of which the same is to be said."""
+    """Return one line for each note, with all folders that it is about."""
     found: dict[str, list[str]] = {}
     for one in folders:
         note = "" if isinstance(one.inputs, RenderError) else note_on_crossplane(one.inputs.settings)

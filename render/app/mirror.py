@@ -303,7 +303,7 @@ class _Run:
         try:
             yield pool
         except BaseException:
-            # Whoever presses Ctrl-C does not wait for the blobs that are on their way.
+            # Ctrl-C does not wait for the blobs that are on their way.
             self._interrupted.set()
             raise
         finally:
@@ -322,7 +322,7 @@ class _Run:
 
 
 class _Stopped(RenderError):
-    """A copy that was stopped; the reason is reported by whoever stopped it."""
+    """A copy that was stopped; the caller that stopped it reports the reason."""
 
 
 @dataclass(frozen=True, slots=True)

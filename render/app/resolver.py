@@ -161,7 +161,7 @@ class Resolver:
     def _note_crossplane(self, inputs: Inputs, lock: Lock) -> None:
         """Report which Crossplane is assumed.
 
-        Only a first lock and a changed version make it news: in every run, nobody would read it. `check` always has it.
+        Only a first lock and a changed version make it news; in every run it would be noise. `check` always has it.
         """
         note = note_on_crossplane(inputs.settings)
         key = "setting crossplaneVersion"

@@ -192,7 +192,7 @@ def _advice(about: Sequence[Fact], suggestions: Sequence[Advised], provider: str
     if stated or any(isinstance(one, Suggestion) or one.command for one in suggestions):
         return advice
     if advice:
-        # To keep what is locked helps nobody who wants something newer.
+        # Keeping what is locked is no help to a user who wants something newer.
         return [*advice, *(f"or {line.removeprefix('or ')}" for line in blamed)]
     return blamed or ["change what you ask for"]
 
