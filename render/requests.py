@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from render.constraints import Constraint
+from render.constraints import ANY, Constraint
+from render.crd_dependencies import CrdRequest
 from render.lean import dataclass, field
 from render.packages import Kind
 from render.references import Digest, Source
@@ -58,3 +59,17 @@ class Root:
     def is_manifest(self) -> bool:
         """Whether the user wrote the manifest of the object, and did not only ask for the package."""
         return self.name is not None and self.kind is not None
+
+
+@dataclass(frozen=True, slots=True)
+class CrdRoot:
+    """CRDs that the user asks for; the package that defines them is found when the folder is locked."""
+
+    crd: CrdRequest
+    # The file and the field that ask for them.
+    place: str
+    # The accepted versions of the package, whichever it is.
+    constraint: Constraint = ANY
+    # As of a root: the name of the object, and everything else in the user's manifest.
+    name: str | None = None
+    fields: Mapping[str, object] = field(default_factory=dict)
