@@ -1,0 +1,78 @@
+"""Cosign of both generations, with keys of our own and without any server but a registry."""
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from rig.live.go_builds import build
+from rig.live.recipes import COSIGNS, Recipe
+from rig.processes import dying_with_us
+
+_SECONDS = 120
+_OPEN = ("--allow-insecure-registry", "--allow-http-registry")
+
+
+@dataclass(frozen=True, slots=True)
+class Cosign:
+    """One release; its private key has no password."""
+
+    program: Path
+    folder: Path
+    # Whether a bundle is what it writes unless told otherwise.
+    bundles: bool
+
+    @property
+    def public_key(self) -> Path:
+        """The file with the public key."""
+        return self.folder / "cosign.pub"
+
+    def make_keys(self) -> None:
+        """Make a pair of keys."""
+        self._run("generate-key-pair")
+
+    def sign(self, reference: str, *, legacy: bool = False) -> None:
+        """Sign an image by its digest, without a log entry."""
+        self._run("sign", *self._signing(legacy=legacy), "--yes", reference)
+
+    def attest(self, reference: str, kind: str, predicate: object, *, legacy: bool = False) -> None:
+        """Attach an attestation to an image."""
+        file = self.folder / "predicate.json"
+        file.write_text(json.dumps(predicate))
+        options = ("--predicate", str(file), "--type", kind)
+        self._run("attest", *self._signing(legacy=legacy), *options, "--yes", reference)
+
+    def verify(self, reference: str) -> str:
+        """Verify the signatures of an image; raise if there is no good one."""
+        return self._run("verify", *_OPEN, "--key", str(self.public_key), "--insecure-ignore-tlog", reference)
+
+    def _signing(self, *, legacy: bool) -> tuple[str, ...]:
+        options = (*_OPEN, "--key", str(self.folder / "cosign.key"), "--tlog-upload=false")
+        if not self.bundles:
+            return options
+        return (*options, "--use-signing-config=false", f"--new-bundle-format={str(not legacy).lower()}")
+
+    def _run(self, *arguments: str) -> str:
+        done = subprocess.run(
+            dying_with_us([str(self.program), *arguments]),
+            cwd=self.folder,
+            env={"PATH": os.defpath, "HOME": str(self.folder), "COSIGN_PASSWORD": ""},
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+        )
+        assert done.returncode == 0, f"cosign {' '.join(arguments)}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+
+def build_cosigns(folder: Path) -> tuple[Cosign, Cosign]:
+    """Return the older and the newer one, each with a folder of its own; the first time they are built."""
+    older, newer = (_prepare(recipe, folder) for recipe in COSIGNS)
+    return older, newer
+
+
+def _prepare(recipe: Recipe, folder: Path) -> Cosign:
+    own = folder / recipe.version
+    own.mkdir(parents=True)
+    return Cosign(build(recipe) / recipe.name, own, bundles=recipe is COSIGNS[-1])
