@@ -211,7 +211,7 @@ class Resolver:
         Locked versions are preferred, so the search cannot find others where these fit. No list of tags is needed
         for that, and packages are known by their digests: with a warm cache no registry is asked.
         """
-        catalog = self._catalog(inputs)
+        catalog = self.catalog(inputs)
         try:
             update = self._resolve(inputs, lock, around, LockedVersions(catalog, lock))
         except Unsatisfiable:
@@ -233,7 +233,7 @@ class Resolver:
         return after, tuple(notes)
 
     def _update_lock(self, inputs: Inputs, current: Lock, around: Neighbours) -> tuple[Lock, tuple[str, ...]]:
-        catalog = self._catalog(inputs)
+        catalog = self.catalog(inputs)
         if self._offline:
             known = LockedTags(catalog, current)
             update = self._resolve(inputs, current, around, known)
@@ -263,15 +263,16 @@ class Resolver:
         ]
 
     def _witness(self, inputs: Inputs) -> Witness:
-        known = self._catalog(inputs, offline=True)
-        return Witness(known, None if self._offline else self._catalog(inputs))
+        known = self.catalog(inputs, offline=True)
+        return Witness(known, None if self._offline else self.catalog(inputs))
 
     def _resolve(self, inputs: Inputs, current: Lock, around: Neighbours, catalog: Catalog) -> LockUpdate:
         with self._reporter.progress(f"resolving {inputs.folder}") as progress:
             watched = _Watched(catalog, progress, self._head_start_of(inputs))
             return update_lock(inputs, current, watched, self.limits, self._options, around)
 
-    def _catalog(self, inputs: Inputs, *, offline: bool = False) -> "PackageCatalog":
+    def catalog(self, inputs: Inputs, *, offline: bool = False) -> "PackageCatalog":
+        """Return the packages that a folder can have, by their sources in the cluster."""
         # Imported late: a lock that is up to date needs no HTTP.
         from render.app.world import open_world
 

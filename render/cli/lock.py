@@ -9,6 +9,7 @@ import click
 from render.app.commits.options import CommitOptions
 from render.app.head_start import start_requests
 from render.app.operator_settings import OperatorSettings
+from render.cli.mimic import check_mimic_usage, write_mimic
 from render.cli.operator_options import (
     CACHE,
     GIT_TOKEN,
@@ -74,6 +75,26 @@ if TYPE_CHECKING:
     help="The Lock of a cluster in which packages were installed before they were locked, as `kubectl get lock lock "
     "-o yaml` prints it; - for stdin. The lock remembers which packages are attached there.",
 )
+@click.option(
+    "--mimic",
+    "mimics",
+    is_flag=True,
+    help="Write nothing; show what Crossplane alone would pick, one dependency after the other, beside the answer of "
+    "xplock.",
+)
+@click.option(
+    "--crossplane-flags",
+    "flag",
+    type=click.Choice(["upgrades", "downgrades"]),
+    help="With --mimic: the alpha flag for dependency versions that Crossplane runs with; downgrades implies upgrades.",
+)
+@click.option(
+    "--from-live",
+    "there",
+    metavar="FILE",
+    type=click.File("rb"),
+    help="With --mimic: start from the Lock of a cluster, as `kubectl get lock lock -o yaml` prints it; - for stdin.",
+)
 @click.option("--commit", "commits", is_flag=True, help="Then commit the locks, as `xplock commit` does.")
 @commit_options
 @layout_option
@@ -92,6 +113,9 @@ def lock(
     allow_downgrade: bool,
     accept_unknown: bool,
     live: BinaryIO | None,
+    mimics: bool,
+    flag: str | None,
+    there: BinaryIO | None,
     commits: bool,
     layouts: list[tuple[str, Path]],
     form: str,
@@ -104,6 +128,7 @@ def lock(
     operator = operator_settings()
     how_to_commit = CommitOptions(**how)
     _check_usage(how_to_commit, commits=commits, check=check)
+    check_mimic_usage(mimics=mimics, writes=commits or check, flag=flag, there=there, folders=len(folders))
     head_start = None if offline or new else start_requests(operator, output, folders[0], layouts)
     # Imported late: the first requests are under way meanwhile.
     import render.yaml.libyaml  # noqa: F401 - parses their answers
@@ -134,6 +159,9 @@ def lock(
         check=check,
         head_start=head_start,
     )
+    if mimics:
+        write_mimic(output, resolver, folders[0], call, flag, there, form)
+        return
     committer = _open_committer(output, how_to_commit, folders, operator) if commits else None
     outcomes = lock_folders(resolver, folders, output, check=check)
     # A lock that cannot be committed is not written either.

@@ -29,8 +29,7 @@ class Installed:
     @property
     def start_of_name(self) -> str | None:
         """The first characters of that name; None if the revision is named by another rule."""
-        match = _REVISION.fullmatch(self.entry.name)
-        return match["name"] if match else None
+        return start_of_revision(self.entry.name)
 
     def may_be(self, name: str) -> bool:
         """Return whether this can be the revision of a package object with this name."""
@@ -45,6 +44,12 @@ def read_installed(live: LiveLock) -> list[Installed]:
     """Return the entries of a cluster's Lock whose sources are written in full."""
     found = [(entry, parse_live_source(entry.source)) for entry in live.packages]
     return [Installed(entry, source) for entry, source in found if isinstance(source, Source)]
+
+
+def start_of_revision(name: str) -> str | None:
+    """Return the part of a revision's name that its package object gives; None if another rule made the name."""
+    match = _REVISION.fullmatch(name)
+    return match["name"] if match else None
 
 
 def parse_live_source(text: str) -> Source | PartialSource | None:

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from render.system.files import LOCK_FILE
+from rig.builders.live_locks import Entry, format_live_lock
 from rig.builders.projects import World, at, small_world
 from rig.deploy.kustomize import ARGOCD, DEPLOY
 from rig.docs.examples import EXAMPLES
@@ -65,6 +66,24 @@ def _step(name: str) -> Scene:
 def _contradiction(_: str) -> Scene:
     """A project that asks for two packages with dependencies that exclude each other."""
     return lambda _, folder, __: small_world(folder).project("shop", "app:v2.0.0", "old:v1.0.0")
+
+
+def _first_edge(_: str) -> Scene:
+    """A project whose packages do not all accept the version that the first of them takes, and the Lock of a cluster."""
+
+    def make(_: Path, folder: Path, __: Machine) -> Path:
+        world = World(folder)
+        world.publish("provider-family v2.0.0", kind="Provider")
+        for version in ("v1.0.0", "v1.5.0"):
+            world.publish(f"provider-net {version}", kind="Provider")
+        world.publish("provider-net v2.0.0", {"provider-family": "v2.0.0"}, kind="Provider")
+        world.publish("network v1.0.0", {"provider-net": "<v2.0.0"})
+        world.publish("platform v1.0.0", {"provider-net": ">=v1.0.0", "network": "^1.0.0"})
+        project = world.project("shop", "platform:v1.0.0", more="crossplaneVersion: v2.3.4\n")
+        (folder / "live.yaml").write_text(format_live_lock([Entry("provider-net v1.0.0", kind="Provider")]))
+        return project
+
+    return make
 
 
 def _half_aliased(_: str) -> Scene:
@@ -202,6 +221,7 @@ _SCENES: dict[str, Callable[[str], Scene]] = {
     "unlocked": _unlocked,
     "step": _step,
     "contradiction": _contradiction,
+    "first-edge": _first_edge,
     "half-aliased": _half_aliased,
     "clone": _clone,
     "empty": _empty,

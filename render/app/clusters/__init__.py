@@ -1,0 +1,1 @@
+"""Jobs about live clusters."""

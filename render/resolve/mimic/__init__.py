@@ -1,0 +1,1 @@
+"""What Crossplane's own resolver would pick, one dependency after the other."""

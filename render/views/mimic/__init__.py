@@ -1,0 +1,1 @@
+"""What Crossplane alone would pick, beside our answer."""
