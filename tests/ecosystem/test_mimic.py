@@ -43,8 +43,8 @@ class Measured:
     """A Lock that a real Crossplane built."""
 
     def __init__(self, data: Any, lock: Any) -> None:
-        self.root = data["packages"][lock["root"]][0]
-        self.resolved = lock["resolved"]
+        self.root: str = data["packages"][lock["root"]][0]
+        self.resolved: bool = lock["resolved"]
         self.entries = [_entry(data["packages"][i]) for i in lock["packages"]]
         self.unhealthy = {data["packages"][i][0] for i in lock["unhealthy"]}
         self.before = self.entries[: lock["packages"].index(lock["root"])]
