@@ -64,6 +64,10 @@ class Limits:
     kustomize_bytes: int = 10 * MIB
     used_folders: int = 500
 
+    # Objects of a cluster
+    live_bytes: int = 1 * GIB
+    live_objects: int = 100_000
+
     # Git
     git_token_bytes: int = 64 * KIB
     authorities_bytes: int = 4 * MIB
@@ -89,6 +93,7 @@ class Limits:
     helper_seconds: int = 10
     git_seconds: int = 60
     kustomize_seconds: int = 30
+    kubectl_seconds: int = 60
 
     # Tries and width
     attempts: int = 10

@@ -93,6 +93,27 @@ def _meant_folders(path: Path) -> list[str]:
     return [shell(as_path(one)) for one in get_close_matches(str(path), known) or known]
 
 
+_LIVE_OPTIONS = (
+    click.option("--context", metavar="NAME", help="Read the cluster of this context of your kubeconfig."),
+    click.option(
+        "--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="The kubeconfig for kubectl."
+    ),
+    click.option(
+        "--save",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Write what kubectl printed to this file, so that another call can read it.",
+    ),
+)  # fmt: skip
+
+
+def live_options(command: Decorated) -> Decorated:
+    """Add the options for reading a cluster with kubectl, one for each field of LiveInput."""
+    for option in reversed(_LIVE_OPTIONS):
+        command = option(command)
+    return command
+
+
 folders_argument = click.argument(
     "folders",
     nargs=-1,

@@ -9,7 +9,15 @@ from render.commands import as_path, shell
 from render.errors import InvalidInput, RenderError
 from render.limits import LimitExceeded, Limits, setting
 from render.system.boundary import real_path
-from render.system.programs import Finished, NotStarted, Program, TooMuchOutput, TooSlow, find_program
+from render.system.programs import (
+    Finished,
+    NotStarted,
+    Program,
+    TooMuchOutput,
+    TooSlow,
+    decode_log,
+    find_program,
+)
 from render.system.scratch import hide_scratch_folders, scratch_folder
 from render.texts import redact, visible
 
@@ -18,8 +26,6 @@ _OPTIONS = ("--load-restrictor=LoadRestrictionsRootOnly", ".")
 # A proxy that does not exist stops whatever the checks on kustomizations have missed.
 _NOWHERE = "http://127.0.0.1:1"
 _STDERR_BYTES = 1 << 14
-# Time and process number in front of each line would make every error different.
-_LOG_PREFIX = re.compile(r"^[A-Z]\d{4} [\d:.]+ +\d+ \S+\] ", re.MULTILINE)
 
 
 class KustomizeMissing(RenderError):
@@ -101,7 +107,7 @@ def _environment(tools: Path, home: Path) -> dict[str, str]:
 
 
 def _shown_lines(stderr: bytes, folder: Path, home: Path) -> list[str]:
-    text = _LOG_PREFIX.sub("", stderr.decode(errors="replace"))
+    text = decode_log(stderr)
     # Argo CD uses another folder for every call, and so does xplock: errors show paths relative to the folder.
     text = _relative_to(real_path(folder), text.replace(str(home), "~"))
     lines = hide_scratch_folders(text).splitlines()

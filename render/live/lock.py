@@ -1,6 +1,6 @@
 """The Lock of a running cluster, as `kubectl get lock lock -o yaml` or `-o json` prints it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from render.errors import InvalidInput
@@ -21,6 +21,16 @@ class InvalidLiveLock(InvalidInput):
 
 
 @dataclass(frozen=True, slots=True)
+class LiveDependency:
+    """A dependency as an entry of a cluster's Lock names it."""
+
+    package: str
+    constraints: str
+    kind: str = ""
+    api_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class LivePackage:
     """An entry of a cluster's Lock, with the texts that Crossplane compares."""
 
@@ -31,6 +41,8 @@ class LivePackage:
     dependencies: tuple[str, ...] = ()
     # Provider, Configuration or Function.
     kind: str = ""
+    # The same dependencies as the Lock has them, in its order.
+    edges: tuple[LiveDependency, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +60,7 @@ def parse_live_lock(data: bytes, limits: Limits) -> LiveLock:
         raise InvalidLiveLock(list(error.why)) from None
     problems = Problems()
     lock = Fields(_find_lock(objects), problems)
-    packages = tuple(_read_package(entry) for entry in lock.mappings("packages"))
+    packages = tuple(read_entry(entry) for entry in lock.mappings("packages"))
     if problems:
         raise InvalidLiveLock(problems.texts())
     return LiveLock(packages)
@@ -64,10 +76,9 @@ def _find_lock(objects: list[Any]) -> Any:
     return locks[0]
 
 
-def _read_package(entry: Fields) -> LivePackage:
-    dependencies = [
-        f"{item.text('package')} {item.text('constraints')}" for item in entry.mappings("dependencies")
-    ]
+def read_entry(entry: Fields) -> LivePackage:
+    """Return an entry of a Lock."""
+    edges = tuple(_read_dependency(item) for item in entry.mappings("dependencies"))
     for key in ("name", "source", "version"):
         if not entry.text(key):
             entry.complain("it is missing", key)
@@ -75,7 +86,18 @@ def _read_package(entry: Fields) -> LivePackage:
         entry.text("name"),
         entry.text("source"),
         entry.text("version"),
-        tuple(sorted(dependencies)),
-        # Older releases have the kind as type.
-        entry.text("kind") or entry.text("type"),
+        tuple(sorted(f"{edge.package} {edge.constraints}" for edge in edges)),
+        _read_kind(entry),
+        edges,
     )
+
+
+def _read_dependency(item: Fields) -> LiveDependency:
+    return LiveDependency(
+        item.text("package"), item.text("constraints"), _read_kind(item), item.text("apiVersion")
+    )
+
+
+def _read_kind(fields: Fields) -> str:
+    # Older releases have the kind as type.
+    return fields.text("kind") or fields.text("type")

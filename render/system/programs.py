@@ -1,6 +1,7 @@
 """Other programs, run within bounds: in a group of their own, in limited time, with limited output."""
 
 import os
+import re
 import select
 import selectors
 import shutil
@@ -16,6 +17,8 @@ from typing import IO, NamedTuple, cast
 from render.system.alarm import hold_ending
 
 _BLOCK = 1 << 16
+# Time and process number in front of each line would make every error different.
+_LOG_PREFIX = re.compile(r"^[A-Z]\d{4} [\d:.]+ +\d+ \S+\] ", re.MULTILINE)
 
 
 class NotStarted(Exception):
@@ -44,6 +47,11 @@ def find_program(name: str, environ: Mapping[str, str]) -> str | None:
     # A relative entry, or an empty one, would find programs in the repository that is the working directory.
     folders = [entry for entry in environ.get("PATH", "").split(os.pathsep) if Path(entry).is_absolute()]
     return shutil.which(name, path=os.pathsep.join(folders))
+
+
+def decode_log(errors: bytes) -> str:
+    """Return what a Kubernetes program wrote as its errors, without what differs in every run."""
+    return _LOG_PREFIX.sub("", errors.decode(errors="replace"))
 
 
 @dataclass(frozen=True, slots=True)

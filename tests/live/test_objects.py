@@ -49,7 +49,7 @@ def test_what_kubectl_did_not_print_is_refused(text: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("text", "limits"),
-    [(b"#" * 11, Limits(lock_bytes=10)), (b"{}{}\n{}", Limits(documents=2))],
+    [(b"#" * 11, Limits(lock_bytes=10)), (b"{}{}\n{}", Limits(live_objects=2))],
     ids=["bytes", "objects"],
 )
 def test_there_is_a_limit_to_it(text: bytes, limits: Limits) -> None:

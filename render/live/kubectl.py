@@ -1,0 +1,154 @@
+"""kubectl as a program: it reads objects of packages out of a cluster, and nothing else."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from render.commands import shell
+from render.errors import InvalidInput, RenderError, Unavailable
+from render.limits import LimitExceeded, Limits, setting
+from render.system.programs import (
+    Finished,
+    NotStarted,
+    Program,
+    TooMuchOutput,
+    TooSlow,
+    decode_log,
+    find_program,
+)
+from render.texts import first_lines, redact, visible
+
+_STDERR_BYTES = 1 << 14
+_SHOWN = 3
+_GROUP = "pkg.crossplane.io"
+# Short names clash with those of other groups.
+_PACKAGES = tuple(
+    f"{kind}.{_GROUP}"
+    for kind in (
+        *("providers", "configurations", "functions"),
+        *("providerrevisions", "configurationrevisions", "functionrevisions", "locks"),
+    )
+)
+_CONFIGS = (f"imageconfigs.{_GROUP}", f"deploymentruntimeconfigs.{_GROUP}")
+_DEFINITIONS = (
+    "compositeresourcedefinitions.apiextensions.crossplane.io",
+    "managedresourcedefinitions.apiextensions.crossplane.io",
+    "customresourcedefinitions.apiextensions.k8s.io",
+)
+_WORKLOADS = ("deployments.apps", "pods")
+# The objects of packages, and Crossplane itself.
+_SELECTORS = ("pkg.crossplane.io/revision", "app=crossplane")
+_NOT_SERVED = "the server doesn't have a resource type"
+_FORBIDDEN = re.compile(r"is forbidden|\(Forbidden\)")
+
+
+class KubectlMissing(RenderError):
+    """No kubectl on this machine."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the cluster cannot be read",
+            why="kubectl is not in PATH",
+            next="install it, or give files with what `kubectl get ... -o yaml` printed elsewhere",
+        )
+
+
+class ClusterUnreadable(Unavailable):
+    """A cluster that kubectl cannot read."""
+
+
+class NoPackageManager(InvalidInput):
+    """A cluster without Crossplane."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kubectl:
+    """How to ask a cluster."""
+
+    # The whole environment: a kubeconfig may name programs that log in.
+    environ: Mapping[str, str] = field(repr=False)
+    limits: Limits
+    context: str | None = None
+    kubeconfig: Path | None = None
+
+    def read(self, *, everything: bool = False) -> Iterator[bytes | str]:
+        """Yield what kubectl prints, as bytes; and a note, as text, for each kind that it cannot read.
+
+        With everything, definitions, workloads and events are asked for, too.
+        """
+        yield self._require(_PACKAGES)
+        yield from self._ask_for(_CONFIGS)
+        if everything:
+            for kind in _DEFINITIONS:
+                yield from self._ask_for([kind])
+            for selector in _SELECTORS:
+                yield from self._ask_for(_WORKLOADS, "--all-namespaces", "--selector", selector)
+            yield from self._ask_for(["events"], "--all-namespaces")
+
+    def _require(self, kinds: Sequence[str]) -> bytes:
+        done = self._get(kinds)
+        if done.status == 0:
+            return done.output
+        errors = decode_log(done.errors)
+        command = f"make this work: {shell(*self._command('kubectl', kinds))}"
+        if _NOT_SERVED in errors:
+            raise NoPackageManager(
+                "the cluster has no package manager of Crossplane",
+                why=_lines(errors),
+                next="check which cluster this is: kubectl config current-context",
+            )
+        what = "packages of the cluster may not be read" if _FORBIDDEN.search(errors) else None
+        raise ClusterUnreadable(what or "the cluster cannot be read", why=_lines(errors), next=command)
+
+    def _ask_for(self, kinds: Sequence[str], *options: str) -> Iterator[bytes | str]:
+        done = self._get(kinds, *options)
+        if done.status == 0:
+            yield done.output
+        elif len(kinds) > 1:
+            # One kind that is not served, and kubectl prints none of them.
+            for kind in kinds:
+                yield from self._ask_for([kind], *options)
+        else:
+            errors = decode_log(done.errors)
+            reason = "the cluster does not have them" if _NOT_SERVED in errors else _lines(errors)[0]
+            yield f"{kinds[0]} were not read: {reason}"
+
+    def _command(self, program: str, kinds: Sequence[str], *options: str) -> list[str]:
+        return [
+            program,
+            *(["--kubeconfig", str(self.kubeconfig)] if self.kubeconfig else []),
+            *(["--context", self.context] if self.context is not None else []),
+            *("get", ",".join(kinds), *options, "--output", "json"),
+            f"--request-timeout={self.limits.kubectl_seconds}s",
+        ]
+
+    def _get(self, kinds: Sequence[str], *options: str) -> Finished:
+        path = find_program("kubectl", self.environ)
+        if path is None:
+            raise KubectlMissing
+        limits = self.limits
+        program = Program(
+            self._command(path, kinds, *options),
+            self.environ,
+            limits.kubectl_seconds,
+            limits.live_bytes,
+            error_bytes=_STDERR_BYTES,
+        )
+        try:
+            return program.run()
+        except NotStarted as error:
+            raise RenderError(f"{path} cannot be started", why=str(error), next="install it again") from None
+        except TooSlow:
+            raise ClusterUnreadable(
+                "the cluster takes too long to answer",
+                why=f"kubectl was not done after {limits.kubectl_seconds} s with: {', '.join(kinds)}",
+                next=f"try again, or raise {setting('kubectl_seconds')}",
+            ) from None
+        except TooMuchOutput:
+            raise LimitExceeded("what the cluster has is too large", "live_bytes", limits) from None
+
+
+def _lines(errors: str) -> list[str]:
+    lines = [visible(redact(line.strip())) for line in errors.splitlines() if line.strip()]
+    return first_lines(list(dict.fromkeys(lines)), _SHOWN) or ["kubectl says nothing about it"]
