@@ -16,7 +16,7 @@ from render.folders.neighbours import Neighbours, read_neighbours
 from render.folders.provided import find_unsuited
 from render.inputs.folders import list_jsonnet_files
 from render.inputs.nearby import find_requests_below
-from render.inputs.projects import Inputs, NothingAsked, read_inputs
+from render.inputs.projects import Edits, Inputs, NothingAsked, read_inputs
 from render.lifecycle.preferences import LockedTags, LockedVersions
 from render.lifecycle.update import (
     CurrentLock,
@@ -123,9 +123,10 @@ class Resolver:
     def resolve(self, folder: Path) -> Outcome:
         """Resolve one folder, starting from its lock."""
         read = self.read(folder)
-        return self.answer(read, self._neighbours(read))
+        return self.answer(read, self.neighbours(read))
 
-    def _neighbours(self, read: ReadFolder) -> Neighbours:
+    def neighbours(self, read: ReadFolder) -> Neighbours:
+        """Return the other folders of the cluster that this one uses."""
         inputs = read.inputs
         return read_neighbours(
             inputs.folder, inputs.settings.uses, self.limits, boundary=self._operator.boundary
@@ -139,10 +140,10 @@ class Resolver:
         outcome = self.resolve(folder)
         return render_lock(outcome.after, outcome.inputs, self.limits, self._operator.environ)
 
-    def read(self, folder: Path) -> ReadFolder:
-        """Read the inputs and the lock of a folder."""
+    def read(self, folder: Path, edits: Edits | None = None) -> ReadFolder:
+        """Read the inputs and the lock of a folder, as it will be after edits."""
         try:
-            inputs = self._read_inputs(folder)
+            inputs = self._read_inputs(folder, edits)
         except NothingAsked:
             # If a lock was removed together with the roots, that is the error to report.
             self._read_current(folder)
@@ -173,10 +174,11 @@ class Resolver:
     def _read_current(self, folder: Path) -> CurrentLock:
         return read_current(folder, self.limits, new=self._new, in_memory=self._in_memory)
 
-    def _read_inputs(self, folder: Path) -> Inputs:
-        if self._head_start and self._head_start.inputs.folder == folder:
+    def _read_inputs(self, folder: Path, edits: Edits | None) -> Inputs:
+        if edits is None and self._head_start and self._head_start.inputs.folder == folder:
             return self._head_start.inputs
-        return read_inputs(folder, self.limits, self._operator.environ, self._operator.boundary)
+        environ, boundary = self._operator.environ, self._operator.boundary
+        return read_inputs(folder, self.limits, environ, boundary, edits or Edits())
 
     def answer(self, read: ReadFolder, around: Neighbours) -> Outcome:
         """Resolve a folder among the other folders of its cluster."""

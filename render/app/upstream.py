@@ -10,13 +10,19 @@ from render.app.reporter import Reporter
 from render.app.world import World, open_world
 from render.commands import LockCall, as_path, shell
 from render.errors import Differs, RenderError
-from render.inputs.projects import read_inputs
+from render.inputs.projects import NothingAsked, read_inputs, read_settings
+from render.inputs.roots import parse_package
+from render.lock.file import read_lock
 from render.lock.freshness import require_consistent_lock
-from render.lock.model import State
+from render.lock.lookup import find_source
+from render.lock.model import Lock, State
 from render.lock.online.verify import Trouble, VerifyFinding, verify_lock
-from render.references import Source
+from render.references import InvalidReference, Source
+from render.rewrites import Rewrite
+from render.semantic import order_candidates
 from render.texts import counted
 from render.views.outdated import Standing, find_standings, wanted_packages
+from render.views.versions import Offered
 
 Layouts = Sequence[tuple[str, Path]]
 
@@ -114,6 +120,33 @@ def find_outdated(
     with reporter.busy(f"asking for the tags of {counted(len(sources), 'package')}"):
         tags = fetch_tags(sources, catalog.tags, parallel=operator.limits.parallel)
     return find_standings(lock, tags, follow_families=inputs.settings.families == "follow")
+
+
+def find_versions(
+    text: str, folder: Path, layouts: Layouts, operator: OperatorSettings, reporter: Reporter
+) -> Offered:
+    """Return the versions that a registry has of a package, newest first, and which one a folder has locked."""
+    lock = read_lock(folder, operator.limits) or Lock()
+    try:
+        source = parse_package(text).source
+    except InvalidReference:
+        if not lock.packages:
+            raise
+        source = find_source(text, lock, folder=folder)
+    world = open_world(operator, reporter)
+    rewrites: Sequence[Rewrite]
+    try:
+        inputs = read_inputs(folder, operator.limits, operator.environ)
+        settings, rewrites = inputs.settings, inputs.rewrites
+    except NothingAsked:
+        # A folder that is to get its first package may know its registry already.
+        settings = read_settings(folder, operator.limits)
+        rewrites = settings.rewrites
+    with reporter.busy(f"asking for the tags of {source}"):
+        tags = world.catalog([*layouts, *settings.layouts], rewrites).tags(source)
+    versions = tuple(reversed(order_candidates(tags)))
+    package = lock.packages.get(source)
+    return Offered(source, versions, len(set(tags)) - len(versions), package.version_tag if package else None)
 
 
 def fetch_tags(

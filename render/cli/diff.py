@@ -7,7 +7,7 @@ import click
 
 from render.app.diff import compare_locks, compare_with_cluster
 from render.cli.operator_options import operator_settings
-from render.cli.options import output_option
+from render.cli.options import default_folder, output_option
 from render.cli.output import Output
 from render.commands import as_path, xplock
 from render.errors import Differs, InvalidInput
@@ -46,9 +46,9 @@ def _parse_crossplane(_context: click.Context, _option: click.Parameter, text: s
     help="The cluster's Crossplane, instead of the one in the settings; below v2.4 the names of revisions are compared too.",
 )
 @output_option("text", "json", "markdown")
-@click.pass_obj
+@click.pass_context
 def diff(
-    output: Output,
+    context: click.Context,
     old: str | None,
     new: str | None,
     chosen: Path | None,
@@ -62,6 +62,9 @@ def diff(
     is the lock in the folder; without A the one of the last commit. A folder alone is compared with its last commit,
     and a folder beside a revision with what that revision has of it.
     """
+    output: Output = context.obj
+    default = default_folder(context)
+    chosen = default / chosen if chosen else default if default != Path() else None
     if new == _STDIN:
         raise InvalidInput(
             "a cluster's Lock is what is compared with, and comes first",

@@ -17,13 +17,16 @@ def wants_json(arguments: Sequence[str]) -> bool:
     from render.cli.main import xplock
 
     command: click.Command | None = xplock
-    rest = list(arguments)
+    rest, before = list(arguments), None
     while isinstance(command, click.Group):
-        _, rest = _parse(command, rest)
+        options, rest = _parse(command, rest)
+        before = options.get("form") or before
         if not rest:
             return False
         command, rest = command.get_command(click.Context(command), rest[0]), rest[1:]
-    return command is not None and _offers_json(command) and _parse(command, rest)[0].get("form") == "json"
+    if command is None or not _offers_json(command):
+        return False
+    return (_parse(command, rest)[0].get("form") or before) == "json"
 
 
 def failure_document(error: RenderError, exit_code: int, causes: Sequence[RenderError]) -> dict[str, Any]:

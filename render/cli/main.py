@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from render import __version__
+from render.cli.everywhere import accept_everywhere, everywhere, prefer_form
+from render.cli.options import OUTPUT_FORMS
 from render.cli.output import Output
 from render.errors import InvalidInput, RenderError
 
@@ -19,6 +21,10 @@ COMPLETE_VARIABLE = "_XPLOCK_COMPLETE"
 
 _COMMANDS = {
     "lock": ("render.cli.lock", "Resolve what a folder asks for, and write the lock."),
+    "add": ("render.cli.add", "Ask for one package more, and lock it."),
+    "remove": ("render.cli.remove", "Ask for one package less, and lock what is left."),
+    "upgrade": ("render.cli.upgrade", "Let locked packages move to newer versions."),
+    "versions": ("render.cli.versions", "List the versions of a package, newest first."),
     "retire": ("render.cli.retire", "Retire packages that are leaving."),
     "render": ("render.cli.render", "Render manifests from the lock."),
     "check": ("render.cli.check", "Find what is wrong with folders and their locks, offline."),
@@ -33,6 +39,8 @@ _COMMANDS = {
     "plugin": ("render.cli.plugin", "Render for Argo CD; plugin.yaml calls it."),
     "package": ("render.cli.package", "Build, push and inspect packages."),
     "init": ("render.cli.init", "Write what a project and its Argo CD start with."),
+    "help": ("render.cli.answers", "Show the help of a command."),
+    "version": ("render.cli.answers", "Print the version of xplock."),
     "completion": ("render.cli.completion", "Print the completion script for a shell."),
 }
 
@@ -62,7 +70,7 @@ class LazyGroup(click.Group):
             return super().get_command(ctx, cmd_name)
         module, _ = self._lazy[cmd_name]
         command: click.Command = getattr(import_module(module), cmd_name.replace("-", "_"))
-        return command
+        return accept_everywhere(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
         """List the commands from their summaries, without importing them."""
@@ -99,13 +107,21 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Example: xplock lock && xplock tree",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Print every request to stderr.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only warnings and errors to stderr.")
+@click.option(
+    "-o", "--output", "form", type=click.Choice(OUTPUT_FORMS), help="The form of the command's result."
+)
 @click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
-@click.pass_obj
-def xplock(output: Output, verbose: bool, quiet: bool) -> None:
-    """Lock Crossplane packages ahead of time, and render what is locked."""
-    output.verbosity = int(verbose) - int(quiet)
+@click.pass_context
+def xplock(context: click.Context, form: str | None) -> None:
+    """Lock Crossplane packages ahead of time, and render what is locked.
+
+    These options may stand before or behind the command.
+    """
+    if form:
+        prefer_form(context, form)
+
+
+xplock.params[:0] = everywhere()
 
 
 def invoke(arguments: Sequence[str], output: Output) -> int:

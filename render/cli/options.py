@@ -61,6 +61,25 @@ offline_option = click.option(
 )
 
 
+_DEFAULT_FOLDER = f"{__name__}.folder"
+
+
+def default_folder(context: click.Context) -> Path:
+    """Return the folder that -C names, or the current one: folders on the command line are relative to it."""
+    folder: Path = context.meta.get(_DEFAULT_FOLDER, Path())
+    return folder
+
+
+def remember_folder(context: click.Context, option: click.Parameter, folder: Path | None) -> None:
+    """Keep the folder that -C names, for this command; a second one is below the first, as for git."""
+    if folder is None:
+        return
+    path = default_folder(context) / folder
+    if not is_folder(path):
+        raise click.BadParameter(f"{str(path)!r} is not a folder", context, option)
+    context.meta[_DEFAULT_FOLDER] = path
+
+
 class _Folder(click.Path):
     """A folder; of one that does not exist, the error names the project folders that may be meant."""
 
@@ -70,7 +89,8 @@ class _Folder(click.Path):
         super().__init__(exists=True, file_okay=False, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
-        """Return the folder; raise if it is none."""
+        """Return the folder, below the one that -C names; raise if it is none."""
+        value = default_folder(context) / value if context else value
         try:
             return super().convert(value, param, context)
         except click.BadParameter as error:
@@ -119,7 +139,7 @@ folders_argument = click.argument(
     nargs=-1,
     metavar="[DIR]...",
     type=_Folder(),
-    callback=lambda _context, _option, folders: folders or (Path(),),
+    callback=lambda context, _option, folders: folders or (default_folder(context),),
 )
 
 folder_argument = click.argument(

@@ -8,7 +8,7 @@ import click
 
 from render.app.retire import retire_in_folders
 from render.cli.operator_options import operator_settings
-from render.cli.options import output_option
+from render.cli.options import default_folder, output_option
 from render.cli.output import Output
 from render.lifecycle.retiring.retire import Retirement
 from render.views.retirement import format_retirements, retirement_document, retirement_hints
@@ -43,9 +43,9 @@ from render.views.retirement import format_retirements, retirement_document, ret
 )
 @click.option("--dry-run", is_flag=True, help="Write nothing; print what would change.")
 @output_option("text", "json")
-@click.pass_obj
+@click.pass_context
 def retire(
-    output: Output,
+    context: click.Context,
     names: tuple[str, ...],
     folders: tuple[Path, ...],
     synced: bool,
@@ -60,12 +60,13 @@ def retire(
     once every cluster has synced the first: confirm that with --synced, or prove it with --live. A package that
     another of them needs waits for one more sync. Only the lock changes, and no registry is asked.
     """
+    output: Output = context.obj
     limits = operator_settings().limits
     # One byte above the limit is enough to know that there is too much.
     objects = live.read(limits.lock_bytes + 1) if live else None
     made = retire_in_folders(
         names,
-        folders or (Path(),),
+        _below(folders, context),
         limits,
         synced=synced,
         live=objects,
@@ -73,6 +74,11 @@ def retire(
         dry_run=dry_run,
     )
     _write(made, output, form)
+
+
+def _below(folders: Sequence[Path], context: click.Context) -> list[Path]:
+    default = default_folder(context)
+    return [default / folder for folder in folders] or [default]
 
 
 def _write(made: Sequence[Retirement], output: Output, form: str) -> None:

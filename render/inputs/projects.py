@@ -10,7 +10,7 @@ from render.inputs.folders import list_kustomizations, list_yaml_files, read_ins
 from render.inputs.problems import InvalidInputs, find_conflict
 from render.inputs.record import make_record
 from render.inputs.roots import Document, agree_on_rewrites, agree_on_roots, sort_documents
-from render.lean import Any, dataclass, replace
+from render.lean import Any, dataclass, field, replace
 from render.limits import Limits
 from render.packages import is_meta, is_project
 from render.requests import Root
@@ -57,6 +57,19 @@ def _advise(folder: Path, boundary: Boundary | None) -> Sequence[str]:
 
 
 @dataclass(frozen=True, slots=True)
+class Edits:
+    """Changes of a folder that are not written yet: it is read as it will be."""
+
+    # The new bytes of files by name; None for a file that goes.
+    files: Mapping[str, bytes | None] = field(default_factory=dict)
+    # Roots that no file has yet.
+    roots: tuple[Root, ...] = ()
+
+
+_NO_EDITS = Edits()
+
+
+@dataclass(frozen=True, slots=True)
 class Inputs:
     """What a project folder asks for."""
 
@@ -74,17 +87,23 @@ class Inputs:
 
 
 def read_inputs(
-    folder: Path, limits: Limits, environ: Mapping[str, str], boundary: Boundary | None = None
+    folder: Path,
+    limits: Limits,
+    environ: Mapping[str, str],
+    boundary: Boundary | None = None,
+    edits: Edits = _NO_EDITS,
 ) -> Inputs:
     """Read a project folder; all problems come in one error."""
     problems: list[str] = []
-    names, reader = list_yaml_files(folder, limits), _Reader(folder, limits, problems, boundary)
+    names = _edited_names(list_yaml_files(folder, limits), edits)
+    reader = _Reader(folder, limits, problems, boundary, edits.files)
     settings = _read_settings(reader, names)
     kustomized = bool(list_kustomizations(folder))
     files = _read_files(reader, _input_names(names, kustomized=kustomized))
     documents = _kustomize(reader, environ) if kustomized else files.documents
     found = sort_documents(documents, problems)
-    roots = agree_on_roots([*found.roots, *files.dependencies, *settings.roots], problems)
+    asked = [*found.roots, *files.dependencies, *settings.roots, *edits.roots]
+    roots = agree_on_roots(asked, problems)
     rewrites = agree_on_rewrites([*found.rewrites, *settings.rewrites], problems)
     if problems:
         raise InvalidInputs(folder, problems)
@@ -93,6 +112,10 @@ def read_inputs(
         raise NothingAsked(folder, boundary)
     record = make_record(roots, rewrites, settings)
     return Inputs(folder, roots, settings, rewrites, found.passthrough, record, boundary)
+
+
+def _edited_names(names: Sequence[str], edits: Edits) -> list[str]:
+    return sorted({*names, *edits.files} - {name for name, data in edits.files.items() if data is None})
 
 
 def read_settings(folder: Path, limits: Limits, boundary: Boundary | None = None) -> Settings:
@@ -165,8 +188,16 @@ def _parse(data: bytes, name: str, rules: Rules) -> Iterable[Any]:
 class _Reader:
     """Reads the files of one folder, within its budget; a problem with a file does not stop the others."""
 
-    def __init__(self, folder: Path, limits: Limits, problems: list[str], boundary: Boundary | None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        limits: Limits,
+        problems: list[str],
+        boundary: Boundary | None,
+        edited: Mapping[str, bytes | None] = _NO_EDITS.files,
+    ) -> None:
         self.folder = folder
+        self._edited = edited
         self.limits = limits
         self.problems = problems
         self.boundary = boundary
@@ -175,7 +206,7 @@ class _Reader:
     def read(self, name: str) -> bytes | None:
         """Return the bytes of a file, or None if there is a problem."""
         try:
-            data = read_inside(self.folder / name, self.folder, self.limits)
+            data = self._edited.get(name) or read_inside(self.folder / name, self.folder, self.limits)
         except RenderError as error:
             self.problems.append(f"{name}: {in_one_line(error)}")
             return None

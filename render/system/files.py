@@ -109,6 +109,17 @@ def replace_file(path: Path, data: bytes) -> None:
     _sync_folder(path.parent)
 
 
+def remove_file(path: Path) -> None:
+    """Remove a file; one that is gone already is no error."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise RenderError(
+            f"{path} cannot be removed", why=(error.strerror or str(error)).lower(), next="check the folder"
+        ) from None
+    _sync_folder(path.parent)
+
+
 def _remove(path: Path) -> None:
     with suppress(OSError):
         path.unlink()

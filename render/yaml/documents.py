@@ -109,6 +109,18 @@ def find_lines(data: bytes, places: Collection[Place]) -> dict[Place, int]:
     return libyaml.find_lines(decode_utf8(data), places)
 
 
+def cut_document(data: bytes, index: int) -> bytes:
+    """Return a stream without one of its documents; every other byte stays."""
+    # Only edits get here, so the slow parser is fine.
+    from render.yaml import libyaml
+
+    text = decode_utf8(data)
+    lines = text.splitlines(keepends=True)
+    # What stands before the first marker belongs to the first document.
+    starts = [0, *libyaml.document_lines(text)[1:], len(lines)]
+    return "".join(lines[: starts[index]] + lines[starts[index + 1] :]).encode()
+
+
 def type_name(value: Any) -> str:
     """Return the type of a parsed value in words."""
     return _TYPES.get(type(value), "nothing")

@@ -67,6 +67,11 @@ def find_lines(text: str, places: Collection[Place]) -> dict[Place, int]:
     return found
 
 
+def document_lines(text: str) -> list[int]:
+    """Return the line that each document of a stream starts at, counted from 0: its marker, or its first value."""
+    return [_line(event) - 1 for event in parse_events(text) if isinstance(event, yaml.DocumentStartEvent)]
+
+
 class _Builder:
     """Builds one document from events, with a stack of its own, so that deep nesting cannot overflow Python's."""
 
