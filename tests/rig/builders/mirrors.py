@@ -1,11 +1,13 @@
 """A registry with a small closure, signed in every way, and a folder that has locked it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from render.references import Source
 from rig.builders.projects import format_metadata
 from rig.commands.run import Outcome, run_command
+from rig.registry.proxy import Proxy
 from rig.registry.pushed import Raw, SignedImage
 
 HOST = "xpkg.example.org"
@@ -48,6 +50,23 @@ class Closure:
         given = dict(environ or {})
         hosts = [self.registry.host, host, given.pop("hosts", "")]
         return run_command(*arguments, environ={"XPLOCK_PLAIN_HTTP": ",".join(filter(None, hosts)), **given})
+
+    def mirror(
+        self, folder: Path, host: str, *options: str, also: Sequence[str] = (), **environ: str
+    ) -> Outcome:
+        """Mirror what a folder has locked to a path in a registry; further hosts may be asked without TLS, too."""
+        hosts = ",".join([host, *also])
+        arguments = ("mirror", str(folder), "--to", f"{host}/xp", *options)
+        return self.run(*arguments, environ={"hosts": hosts, **environ})
+
+    def export(self, folder: Path, to: str, *options: str) -> Outcome:
+        """Mirror what a folder has locked to a layout or an archive."""
+        return self.run("mirror", str(folder), "--to", to, *options)
+
+    def through(self, proxy: Proxy, folder: Path) -> None:
+        """Let a folder fetch through a proxy; what is locked stays."""
+        file = folder / "xplock.yaml"
+        file.write_text(file.read_text().replace(self.registry.host, proxy.host))
 
     def digests(self) -> dict[str, dict[str, str]]:
         """Return the digest of every manifest of every image, by repository."""

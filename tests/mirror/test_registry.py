@@ -5,11 +5,9 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import pytest
 import yaml
 from rig.builders.mirrors import HOST, Closure
 from rig.registry.docker import RunningRegistry, docker_registry
@@ -17,27 +15,6 @@ from rig.registry.proxy import Proxy, ReferrersApi
 from rig.registry.pushed import INDEX, Raw, SignedImage
 
 TOP = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def closure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closure]:
-    """A closure of three packages; tests must not change it."""
-    with docker_registry(tmp_path_factory.mktemp("upstream"), "open") as registry:
-        yield Closure(Raw(registry.host)).push()
-
-
-@pytest.fixture
-def project(closure: Closure, tmp_path: Path) -> Path:
-    """A folder that has locked the closure."""
-    return closure.folder(tmp_path / "project")
-
-
-@pytest.fixture
-def destination(tmp_path: Path) -> Iterator[RunningRegistry]:
-    """An empty registry."""
-    (tmp_path / "destination").mkdir()
-    with docker_registry(tmp_path / "destination", "open") as registry:
-        yield registry
 
 
 def there(closure: Closure, host: str, prefix: str = f"xp/{HOST}") -> dict[str, dict[str, str | None]]:
@@ -55,9 +32,7 @@ def there(closure: Closure, host: str, prefix: str = f"xp/{HOST}") -> dict[str, 
 def test_every_manifest_arrives_under_its_digest(
     closure: Closure, project: Path, destination: RunningRegistry
 ) -> None:
-    done = closure.run(
-        "mirror", str(project), "--to", f"{destination.host}/xp", environ={"hosts": destination.host}
-    )
+    done = closure.mirror(project, destination.host)
 
     assert done.code == 0, done.stderr
     assert there(closure, destination.host) == closure.digests()
@@ -77,10 +52,9 @@ def test_a_second_run_writes_nothing_and_asks_once_for_each_manifest(
     closure: Closure, project: Path, destination: RunningRegistry
 ) -> None:
     with Proxy(destination.host) as proxy:
-        arguments = ("mirror", str(project), "--to", f"{proxy.host}/xp")
-        first = closure.run(*arguments, environ={"hosts": proxy.host})
+        first = closure.mirror(project, proxy.host)
         proxy.server.forget()
-        again = closure.run(*arguments, environ={"hosts": proxy.host})
+        again = closure.mirror(project, proxy.host)
 
         assert (first.code, again.code) == (0, 0), again.stderr
         assert proxy.writes() == []
@@ -95,16 +69,12 @@ def test_the_printed_image_configs_lead_to_the_copies(
     closure: Closure, project: Path, destination: RunningRegistry, tmp_path: Path
 ) -> None:
     host = destination.host
-    done = closure.run(
-        "mirror", str(project), "--to", f"{host}/xp", "--pull-secret", "login", environ={"hosts": host}
-    )
+    done = closure.mirror(project, host, "--pull-secret", "login")
 
     values = list(yaml.safe_load_all(done.stdout))
     assert [value["kind"] for value in values] == ["ImageConfig", "ImageConfig"]
     file = tmp_path / "configs.yaml"
-    again = closure.run(
-        "mirror", str(project), "--to", f"{host}/xp", "--image-configs", str(file), environ={"hosts": host}
-    )
+    again = closure.mirror(project, host, "--image-configs", str(file))
     assert (again.code, again.stdout) == (0, "")
     [rewrite] = yaml.safe_load_all(file.read_text())
     assert rewrite["spec"]["rewriteImage"]["prefix"] == f"{host}/xp/{HOST}/"
@@ -163,13 +133,12 @@ def test_with_the_printed_rewrites_in_the_folder_the_copies_still_come_from_the_
     closure: Closure, project: Path, destination: RunningRegistry
 ) -> None:
     host = destination.host
-    arguments = ("mirror", str(project), "--to", f"{host}/xp")
-    done = closure.run(*arguments, environ={"hosts": host})
+    done = closure.mirror(project, host)
     (project / "xplock.yaml").write_text((project / "xplock.yaml").read_text().partition("rewrites:")[0])
     (project / "mirror.yaml").write_text(done.stdout)
 
     # Without the rewrite of the settings, the original host does not exist; the one to the mirror is not taken.
-    again = closure.run(*arguments, environ={"hosts": host, "XPLOCK_LIMIT_ATTEMPTS_UNANSWERED": "1"})
+    again = closure.mirror(project, host, XPLOCK_LIMIT_ATTEMPTS_UNANSWERED="1")
 
     assert again.code == 1
     assert HOST in again.stderr
@@ -179,14 +148,12 @@ def test_a_dry_run_and_a_check_write_nothing_and_tell_what_is_missing(
     closure: Closure, project: Path, destination: RunningRegistry
 ) -> None:
     with Proxy(destination.host) as proxy:
-        arguments = ("mirror", str(project), "--to", f"{proxy.host}/xp")
-        hosts = {"hosts": proxy.host}
-        dry = closure.run(*arguments, "--dry-run", environ=hosts)
-        before = closure.run(*arguments, "--check", environ=hosts)
+        dry = closure.mirror(project, proxy.host, "--dry-run")
+        before = closure.mirror(project, proxy.host, "--check")
         assert proxy.writes() == []
-        assert closure.run(*arguments, environ=hosts).code == 0
-        after = closure.run(*arguments, "--check", environ=hosts)
-        nothing = closure.run(*arguments, "--dry-run", environ=hosts)
+        assert closure.mirror(project, proxy.host).code == 0
+        after = closure.mirror(project, proxy.host, "--check")
+        nothing = closure.mirror(project, proxy.host, "--dry-run")
 
     assert (dry.code, before.code, after.code, nothing.code) == (0, 3, 0, 0), dry.stderr
     assert "3 of 3 images to copy" in dry.stdout
@@ -210,11 +177,10 @@ def test_a_version_tag_that_names_something_else_is_moved_only_if_asked(
         },
         "v1.0.0",
     )["digest"]
-    arguments = ("mirror", str(project), "--to", f"{host}/xp")
 
-    refused = closure.run(*arguments, environ={"hosts": host})
+    refused = closure.mirror(project, host)
     still = raw.digest(repository, "v1.0.0")
-    moved = closure.run(*arguments, "--move-tags", environ={"hosts": host})
+    moved = closure.mirror(project, host, "--move-tags")
 
     assert (refused.code, still, moved.code) == (1, foreign, 0)
     assert f"{host}/{repository}:v1.0.0 names other bytes" in refused.stderr
@@ -229,9 +195,7 @@ def test_an_image_without_a_version_gets_a_tag_that_keeps_it(
     child = image.manifests["child 0"]
     folder = closure.folder(tmp_path / "project", root=f"acme/store@{child}")
 
-    done = closure.run(
-        "mirror", str(folder), "--to", f"{destination.host}/xp", environ={"hosts": destination.host}
-    )
+    done = closure.mirror(folder, destination.host)
 
     assert done.code == 0, done.stderr
     tags = Raw(destination.host).tags(f"xp/{HOST}/acme/store")
@@ -244,11 +208,10 @@ def test_a_registry_that_lists_referrers_gets_no_list_of_ours(
     proxy = Proxy(destination.host)
     proxy.rules.append(ReferrersApi(proxy))
     with proxy:
-        arguments = ("mirror", str(project), "--to", f"{proxy.host}/xp")
-        first = closure.run(*arguments, environ={"hosts": proxy.host})
+        first = closure.mirror(project, proxy.host)
         tags = Raw(destination.host).tags(f"xp/{HOST}/acme/app")
         proxy.server.forget()
-        again = closure.run(*arguments, environ={"hosts": proxy.host})
+        again = closure.mirror(project, proxy.host)
 
     assert (first.code, again.code) == (0, 0), first.stderr
     assert not [tag for tag in tags if tag.startswith("sha256-") and "." not in tag]
@@ -259,16 +222,15 @@ def test_referrers_that_are_there_and_not_listed_are_listed_by_the_next_run(
     closure: Closure, project: Path, destination: RunningRegistry
 ) -> None:
     host, raw = destination.host, Raw(destination.host)
-    arguments = ("mirror", str(project), "--to", f"{host}/xp")
-    assert closure.run(*arguments, environ={"hosts": host}).code == 0
+    assert closure.mirror(project, host).code == 0
     repository = f"xp/{HOST}/acme/app"
     tag = closure.images["acme/app v1.0.0"].digest.replace(":", "-")
     before = raw.digest(repository, tag)
     empty = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": []}
     raw.manifest(repository, empty, tag)
 
-    assert closure.run(*arguments, "--check", environ={"hosts": host}).code == 3
-    assert closure.run(*arguments, environ={"hosts": host}).code == 0
+    assert closure.mirror(project, host, "--check").code == 3
+    assert closure.mirror(project, host).code == 0
 
     assert raw.digest(repository, tag) == before
 
@@ -277,14 +239,13 @@ def test_what_is_no_list_of_referrers_stays_and_is_reported(
     closure: Closure, project: Path, destination: RunningRegistry
 ) -> None:
     host, raw = destination.host, Raw(destination.host)
-    arguments = ("mirror", str(project), "--to", f"{host}/xp")
-    assert closure.run(*arguments, "--no-attached", environ={"hosts": host}).code == 0
+    assert closure.mirror(project, host, "--no-attached").code == 0
     repository, image = f"xp/{HOST}/acme/app", closure.images["acme/app v1.0.0"]
     tag = image.digest.replace(":", "-")
     foreign = raw.document(repository, image.digest)
     digest = raw.manifest(repository, foreign, tag)["digest"]
 
-    done = closure.run(*arguments, environ={"hosts": host})
+    done = closure.mirror(project, host)
 
     assert done.code == 0
     assert raw.digest(repository, tag) == digest
@@ -295,15 +256,14 @@ def test_signatures_that_were_added_in_the_mirror_stay(
     closure: Closure, project: Path, destination: RunningRegistry
 ) -> None:
     host, raw = destination.host, Raw(destination.host)
-    arguments = ("mirror", str(project), "--to", f"{host}/xp")
-    assert closure.run(*arguments, environ={"hosts": host}).code == 0
+    assert closure.mirror(project, host).code == 0
     repository, image = f"xp/{HOST}/acme/app", closure.images["acme/app v1.0.0"]
     tag = image.digest.replace(":", "-") + ".sig"
     signed = raw.document(repository, tag)
     signed["layers"].append(raw.blob(repository, b"another signature"))
     digest = raw.manifest(repository, signed, tag)["digest"]
 
-    again = closure.run(*arguments, environ={"hosts": host})
+    again = closure.mirror(project, host)
 
     assert (again.code, raw.digest(repository, tag)) == (0, digest)
     assert "has signatures that the original lacks" in again.stderr
@@ -313,15 +273,14 @@ def test_a_blob_that_is_gone_is_found_and_copied_again_with_deep(
     closure: Closure, project: Path, destination: RunningRegistry
 ) -> None:
     host, raw = destination.host, Raw(destination.host)
-    arguments = ("mirror", str(project), "--to", f"{host}/xp")
-    assert closure.run(*arguments, environ={"hosts": host}).code == 0
+    assert closure.mirror(project, host).code == 0
     repository, image = f"xp/{HOST}/acme/app", closure.images["acme/app v1.0.0"]
     layer = raw.document(repository, image.manifests["child 1"])["layers"][0]["digest"]
     assert raw.ask("DELETE", f"/v2/{repository}/blobs/{layer}")[0] == 202
 
-    shallow = closure.run(*arguments, "--check", environ={"hosts": host})
-    deep = closure.run(*arguments, "--check", "--deep", environ={"hosts": host})
-    repaired = closure.run(*arguments, "--deep", environ={"hosts": host})
+    shallow = closure.mirror(project, host, "--check")
+    deep = closure.mirror(project, host, "--check", "--deep")
+    repaired = closure.mirror(project, host, "--deep")
 
     assert (shallow.code, deep.code, repaired.code) == (0, 3, 0), deep.stderr
     assert layer in deep.stderr
@@ -332,13 +291,12 @@ def test_children_that_were_collected_are_copied_again(
     closure: Closure, project: Path, destination: RunningRegistry
 ) -> None:
     host, raw = destination.host, Raw(destination.host)
-    arguments = ("mirror", str(project), "--to", f"{host}/xp")
-    assert closure.run(*arguments, environ={"hosts": host}).code == 0
+    assert closure.mirror(project, host).code == 0
     repository, image = f"xp/{HOST}/acme/app", closure.images["acme/app v1.0.0"]
     assert raw.ask("DELETE", f"/v2/{repository}/manifests/{image.manifests['child 2']}")[0] == 202
 
-    assert closure.run(*arguments, "--check", environ={"hosts": host}).code == 3
-    assert closure.run(*arguments, environ={"hosts": host}).code == 0
+    assert closure.mirror(project, host, "--check").code == 3
+    assert closure.mirror(project, host).code == 0
 
     assert there(closure, host) == closure.digests()
 
@@ -355,7 +313,7 @@ def test_earlier_versions_that_are_still_pinned_are_copied_too(
         second = own.add("acme/store", "Provider", version="v1.1.0")
         assert own.run("lock", "-U", str(folder)).code == 0
 
-        done = own.run("mirror", str(folder), "--to", f"{host}/xp", environ={"hosts": host})
+        done = own.mirror(folder, host)
         there = Raw(host)
         assert done.code == 0, done.stderr
         assert there.digest(repository, "v1.0.0") == first.digest
@@ -364,7 +322,7 @@ def test_earlier_versions_that_are_still_pinned_are_copied_too(
         # The tag of a version that is no longer installed may have moved: its bytes get a tag of their own.
         raw_there = there.ask("GET", f"/v2/{repository}/manifests/{second.digest}")[2]
         there.manifest(repository, raw_there, "v1.0.0", INDEX)
-        again = own.run("mirror", str(folder), "--to", f"{host}/xp", environ={"hosts": host})
+        again = own.mirror(folder, host)
 
     assert again.code == 0, again.stderr
     assert there.digest(repository, f"xplock-{first.digest[7:19]}") == first.digest
@@ -444,9 +402,9 @@ def test_below_v2_the_image_that_a_provider_runs_is_copied_with_a_warning(
         old = own.folder(tmp_path / "old", root="acme/store", more="crossplaneVersion: v1.20.0\npin: tag\n")
         new = own.folder(tmp_path / "new", root="acme/store", more="crossplaneVersion: v2.3.4\n")
 
-        without = own.run("mirror", str(new), "--to", f"{host}/xp", environ={"hosts": host})
+        without = own.mirror(new, host)
         nothing = Raw(host).tags(f"xp/{registry.host.replace(':', '-')}/acme/controller")
-        done = own.run("mirror", str(old), "--to", f"{host}/xp", environ={"hosts": host})
+        done = own.mirror(old, host)
 
     assert (without.code, nothing, done.code) == (0, [], 0), without.stderr + done.stderr
     assert "does not rewrite" in done.stderr

@@ -3,37 +3,15 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from rig.builders.mirrors import HOST, Closure
-from rig.registry.docker import RunningRegistry, docker_registry
+from rig.registry.docker import RunningRegistry
 from rig.registry.pushed import Raw
 
 from render.limits import Limits
 from render.registry.layout import Layout
-
-
-@pytest.fixture(scope="module")
-def closure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closure]:
-    """A closure of three packages; tests must not change it."""
-    with docker_registry(tmp_path_factory.mktemp("upstream"), "open") as registry:
-        yield Closure(Raw(registry.host)).push()
-
-
-@pytest.fixture
-def project(closure: Closure, tmp_path: Path) -> Path:
-    """A folder that has locked the closure."""
-    return closure.folder(tmp_path / "project")
-
-
-@pytest.fixture
-def destination(tmp_path: Path) -> Iterator[RunningRegistry]:
-    """An empty registry."""
-    (tmp_path / "destination").mkdir()
-    with docker_registry(tmp_path / "destination", "open") as registry:
-        yield registry
 
 
 def skopeo(*arguments: str) -> str:
@@ -48,7 +26,7 @@ def test_everything_gets_across_by_way_of_files(
 ) -> None:
     scheme, _, name = kind.partition(":")
     file, host = f"{scheme}:{tmp_path / name}", destination.host
-    exported = closure.run("mirror", str(project), "--to", file)
+    exported = closure.export(project, file)
     # The other side can ask its own registry, and no other host.
     only = {"XPLOCK_ALLOWED_REGISTRIES": host, "hosts": host}
     imported = closure.run("mirror", "--from", file, "--to", f"{host}/xp", environ=only)
@@ -76,7 +54,7 @@ def test_an_archive_of_one_closure_is_the_same_file_every_time(
         done = closure.run("mirror", str(project), "--to", f"oci-archive:{file}", "--jobs", jobs)
         assert done.code == 0, done.stderr
     before = one.stat()
-    again = closure.run("mirror", str(project), "--to", f"oci-archive:{one}")
+    again = closure.export(project, f"oci-archive:{one}")
 
     assert one.read_bytes() == other.read_bytes()
     assert (again.code, one.stat().st_mtime_ns) == (0, before.st_mtime_ns)
@@ -87,18 +65,18 @@ def test_an_archive_takes_from_an_older_one_what_that_has(closure: Closure, tmp_
     small = closure.folder(tmp_path / "small", root="acme/store:v1.0.0")
     whole = closure.folder(tmp_path / "whole")
     grown, fresh = f"oci-archive:{tmp_path / 'grown.tar'}", f"oci-archive:{tmp_path / 'fresh.tar'}"
-    assert closure.run("mirror", str(small), "--to", grown).code == 0
+    assert closure.export(small, grown).code == 0
 
     added = closure.run("-v", "mirror", str(whole), "--to", grown)
-    assert closure.run("mirror", str(whole), "--to", fresh).code == 0
+    assert closure.export(whole, fresh).code == 0
 
     assert added.code == 0
     assert (tmp_path / "grown.tar").read_bytes() == (tmp_path / "fresh.tar").read_bytes()
     layer = closure.registry.document("acme/store", closure.images["acme/store v1.0.0"].manifests["child 0"])
     assert f"acme/store/blobs/{layer['layers'][0]['digest']}" not in added.stderr
     # And it shrinks again.
-    assert closure.run("mirror", str(small), "--to", grown).code == 0
-    assert closure.run("mirror", str(small), "--to", f"oci-archive:{tmp_path / 'small.tar'}").code == 0
+    assert closure.export(small, grown).code == 0
+    assert closure.export(small, f"oci-archive:{tmp_path / 'small.tar'}").code == 0
     assert (tmp_path / "grown.tar").read_bytes() == (tmp_path / "small.tar").read_bytes()
 
 
@@ -137,7 +115,7 @@ def test_skopeo_reads_layouts_and_archives(closure: Closure, project: Path, tmp_
 
 def test_a_layout_stands_in_for_a_registry_as_origin(closure: Closure, project: Path, tmp_path: Path) -> None:
     layout, archive = tmp_path / "layout", tmp_path / "closure.tar"
-    assert closure.run("mirror", str(project), "--to", f"oci:{layout}").code == 0
+    assert closure.export(project, f"oci:{layout}").code == 0
     (tmp_path / "air").mkdir()
     shutil.copy(project / "crossplane.lock.yaml", tmp_path / "air")
     settings = f"roots:\n  - package: {HOST}/acme/app:v1.0.0\n"
@@ -146,7 +124,7 @@ def test_a_layout_stands_in_for_a_registry_as_origin(closure: Closure, project: 
     done = closure.run(
         "mirror", str(tmp_path / "air"), "--layout", f"{HOST}={layout}", "--to", f"oci-archive:{archive}"
     )
-    direct = closure.run("mirror", str(project), "--to", f"oci-archive:{tmp_path / 'direct.tar'}")
+    direct = closure.export(project, f"oci-archive:{tmp_path / 'direct.tar'}")
 
     assert (done.code, direct.code) == (0, 0), done.stderr
     assert archive.read_bytes() == (tmp_path / "direct.tar").read_bytes()
@@ -155,7 +133,7 @@ def test_a_layout_stands_in_for_a_registry_as_origin(closure: Closure, project: 
 @pytest.mark.parametrize("size", [0, 511, 5_000, 200_000])
 def test_half_an_archive_is_refused(size: int, closure: Closure, project: Path, tmp_path: Path) -> None:
     archive, cut = tmp_path / "closure.tar", tmp_path / "cut.tar"
-    assert closure.run("mirror", str(project), "--to", f"oci-archive:{archive}").code == 0
+    assert closure.export(project, f"oci-archive:{archive}").code == 0
     data = archive.read_bytes()
     cut.write_bytes(data[: min(size, len(data) // 2)])
 
@@ -168,7 +146,7 @@ def test_a_changed_byte_in_an_archive_stops_the_import(
     closure: Closure, project: Path, destination: RunningRegistry, tmp_path: Path
 ) -> None:
     archive, host = tmp_path / "closure.tar", destination.host
-    assert closure.run("mirror", str(project), "--to", f"oci-archive:{archive}").code == 0
+    assert closure.export(project, f"oci-archive:{archive}").code == 0
     child = closure.registry.document("acme/app", closure.images["acme/app v1.0.0"].manifests["child 0"])
     blob = closure.registry.ask("GET", f"/v2/acme/app/blobs/{child['layers'][0]['digest']}")[2]
     data = archive.read_bytes()
@@ -187,12 +165,12 @@ def test_a_changed_byte_in_an_archive_stops_the_import(
 def test_no_space_leaves_the_old_archive(closure: Closure, project: Path, tmp_path: Path) -> None:
     archive = tmp_path / "closure.tar"
     small = closure.folder(tmp_path / "small", root="acme/store:v1.0.0")
-    assert closure.run("mirror", str(small), "--to", f"oci-archive:{archive}").code == 0
+    assert closure.export(small, f"oci-archive:{archive}").code == 0
     before = archive.read_bytes()
     # A folder in the place of the file that would be renamed: what a disk without space does, at the same point.
     (tmp_path / ".closure.tar.part").mkdir()
 
-    done = closure.run("mirror", str(project), "--to", f"oci-archive:{archive}")
+    done = closure.export(project, f"oci-archive:{archive}")
 
     done.assert_refused(1, str(archive))
     assert archive.read_bytes() == before
