@@ -153,11 +153,18 @@ class Layout:
     def name_images(self, entries: Sequence[Descriptor]) -> None:
         """Put images that the layout has into its index, all in one step; their names are taken away from others."""
         with self._locked():
+            self._remove_leftovers()
             found = [] if not self._exists() else list(self._index().manifests)
             for entry in entries:
                 found = [old for old in found if not _replaces(entry, old)]
             replace_file(self.folder / INDEX_FILE, format_images([*found, *entries]))
             replace_file(self.folder / MARKER, MARKER_TEXT)
+
+    def _remove_leftovers(self) -> None:
+        """Remove what a killed process left of these two files; who writes them has the lock."""
+        for name in (INDEX_FILE, MARKER):
+            for leftover in self.folder.glob(f".{name}.*"):
+                leftover.unlink()
 
     def _exists(self) -> bool:
         return (self.folder / MARKER).exists()

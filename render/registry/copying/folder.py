@@ -4,7 +4,7 @@ import fcntl
 import hashlib
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,9 @@ from render.registry.layout import BLOBS, MARKER, Layout, describe_image
 from render.registry.oci import Content, Descriptor, NotFound
 from render.system.faults import raise_fault
 from render.system.files import is_there
+
+# A blob that is not complete yet.
+_PART = ".part"
 
 
 class LayoutNotWritten(RenderError):
@@ -57,11 +60,19 @@ class FolderDestination:
             handle = os.open(blobs, os.O_RDONLY)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._remove_parts(blobs)
             yield
         except BlockingIOError:
             raise LayoutNotWritten(self.layout.folder, "another run writes to it") from None
         finally:
             os.close(handle)
+
+    @staticmethod
+    def _remove_parts(blobs: Path) -> None:
+        """Remove what a killed run has left; only one run at a time has the lock."""
+        with writing_to(blobs):
+            for part in blobs.glob(f".*{_PART}"):
+                part.unlink()
 
     def find(self, source: Source, name: str) -> Digest | None:
         """Return the digest that the layout has under a tag or a digest."""
@@ -93,15 +104,15 @@ class FolderDestination:
         with self._locks.setdefault(descriptor.digest, threading.Lock()):
             if self.has_blob(source, descriptor, deep=False):
                 return Way.THERE
-            self._write(descriptor, read)
+            with read() as chunks:
+                self._write(descriptor.digest, chunks)
             self.damaged.discard(descriptor.digest)
             return Way.COPIED
 
-    def _write(self, descriptor: Descriptor, read: Reader) -> None:
-        path = self.layout.folder / BLOBS / descriptor.digest.removeprefix("sha256:")
-        # Of a run that is killed one file is left, which the next run overwrites.
-        part = path.with_name(f".{path.name}.part")
-        with writing_to(path), read() as chunks, part.open("wb") as file:
+    def _write(self, digest: Digest, chunks: Iterable[bytes]) -> None:
+        path = self.layout.folder / BLOBS / digest.removeprefix("sha256:")
+        part = path.with_name(f".{path.name}{_PART}")
+        with writing_to(path), part.open("wb") as file:
             file.writelines(chunks)
             file.flush()
             os.fsync(file.fileno())
@@ -109,8 +120,11 @@ class FolderDestination:
 
     def put_manifest(self, source: Source, content: Content, tag: str | None) -> bool:
         """Put a manifest into the layout; it is named by `finish`. A layout lists no referrers by itself."""
-        with writing_to(self.layout.folder):
-            self.layout.add_blob(content.data)
+        entry = Descriptor(content.media_type, content.digest, len(content.data))
+        with self._locks.setdefault(content.digest, threading.Lock()):
+            if not self.is_good(self.layout, entry, deep=True):
+                self._write(content.digest, [content.data])
+                self.damaged.discard(content.digest)
         if tag:
             self.named[Reference(source, tag)] = content
         self._changed = True

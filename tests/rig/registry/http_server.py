@@ -159,7 +159,11 @@ class Wire(BaseHTTPRequestHandler):
     def _read_body(self) -> bytes:
         if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
             return b"".join(self._read_chunks())
-        return self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        length = int(self.headers.get("Content-Length", "0"))
+        body = self.rfile.read(length)
+        if len(body) < length:
+            raise ConnectionAbortedError("the client left in the middle of a request")
+        return body
 
     def _read_chunks(self) -> Iterator[bytes]:
         while length := int(self._read_line().partition(b";")[0], 16):
