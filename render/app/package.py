@@ -5,13 +5,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from render.app.operator_settings import OperatorSettings
+from render.app.packages_v1 import (
+    InspectedFirstFormat,
+    check_pushed_version,
+    inspect_first_format,
+    open_folder,
+    open_image,
+    parse_missing_file,
+)
 from render.app.reporter import Reporter
 from render.commands import as_path, xplock
 from render.errors import InvalidInput, RenderError
 from render.limits import LimitExceeded, Limits
 from render.nearest import nearest_tags
 from render.packages import Metadata, is_project
-from render.references import Digest, InvalidReference, Reference, Source, parse_reference
+from render.references import Digest, Reference, Source, parse_reference
 from render.registry.layout import Layout
 from render.registry.oci import MissingBlob, NotFound
 from render.registry.routes import Images
@@ -20,6 +28,7 @@ from render.texts import first_names
 from render.versions import check_tag
 from render.xpkg.build import BuiltPackage, build_package
 from render.xpkg.identity import identify
+from render.xpkg.image import FirstFormat
 from render.xpkg.inspect import Inspection, inspect_image
 from render.xpkg.metadata import parse_metadata, parse_project
 from render.xpkg.package_file import PackageFile, default_file_name, format_package_file
@@ -72,7 +81,10 @@ def push_package(
         )
     check_tag(reference.tag)
     world = open_world(operator, reporter)
-    planned = plan_publication([PackageFile(file, world.limits) for file in files], extensions, world.limits)
+    packages = [PackageFile(file, world.limits) for file in files]
+    planned = plan_publication(packages, extensions, world.limits)
+    for file, package in zip(files, packages, strict=True):
+        check_pushed_version(str(file), package, reference)
     with reporter.busy(f"pushing {reference}"):
         planned.push(reference.source, world.pusher(reference.source), reference.tag)
         world.check_pushed(reference, planned.content.digest)
@@ -81,17 +93,40 @@ def push_package(
 
 def inspect_package(
     name: str, layouts: Sequence[tuple[str, Path]], operator: OperatorSettings, reporter: Reporter
-) -> Inspection:
+) -> Inspection | InspectedFirstFormat:
     """Inspect the package that a path or a reference names."""
     if not layouts and os.path.lexists(name):
-        return inspect_path(Path(name), operator.limits)
-    reference = _parse_missing_file(name)
+        return _inspect_any_path(Path(name), operator.limits)
+    reference = parse_missing_file(name)
     # Imported late: local files need no HTTP.
     from render.app.world import open_world
 
     world = open_world(operator, reporter)
+    images = world.images(layouts)
     with reporter.busy(f"reading {reference}"):
-        return inspect_reference(reference, world.images(layouts), world.limits)
+        try:
+            return inspect_reference(reference, images, world.limits)
+        except FirstFormat:
+            return inspect_first_format(open_image(name, images, reference, world.limits), world.limits)
+
+
+def _inspect_any_path(path: Path, limits: Limits) -> Inspection | InspectedFirstFormat:
+    origin = open_folder(path, limits) if path.is_dir() else None
+    if origin:
+        return inspect_first_format(origin, limits)
+    try:
+        return inspect_path(path, limits)
+    except FirstFormat:
+        images = PackageFile(path, limits) if path.is_file() else Layout(path, limits)
+        return inspect_first_format(open_image(str(path), images, _only_image(path, images), limits), limits)
+
+
+def _only_image(path: Path, images: PackageFile | Layout) -> Reference:
+    if isinstance(images, PackageFile):
+        return _local(path)
+    # A layout with several images is refused before its images are read.
+    reference, entry = images.images()[0]
+    return reference or _local(path, entry.digest)
 
 
 def inspect_reference(reference: Reference, images: Images, limits: Limits) -> Inspection:
@@ -133,14 +168,6 @@ def read_metadata(path: Path, limits: Limits) -> Metadata:
     except InvalidDocument as error:
         error.what = f"{path}: {error.what}"
         raise
-
-
-def _parse_missing_file(text: str) -> Reference:
-    try:
-        return parse_reference(text)
-    except InvalidReference as error:
-        why = [*error.why, "and there is no such file"]
-        raise InvalidInput(error.what, why=why, next=error.next) from None
 
 
 def _inspect_folder(folder: Path, limits: Limits) -> Inspection:

@@ -1,6 +1,6 @@
 """The result of `package inspect` as text and JSON."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from render.packages import Dependency, PackagedObject, count_kinds
@@ -17,9 +17,11 @@ _SPECIFIED = tuple(
 _LISTED_OBJECTS = 20
 
 
-def format_inspection(found: Inspection, *, all_objects: bool) -> str:
-    """Write an inspection as text."""
-    parts = [_about(found), _dependencies(found), _objects(found, all_objects=all_objects)]
+def format_inspection(
+    found: Inspection, *, all_objects: bool, format: str = "", more: Sequence[Iterable[str]] = ()
+) -> str:
+    """Write an inspection as text, with parts of its own for a format that has some."""
+    parts = [_about(found, format), _dependencies(found), _objects(found, all_objects=all_objects), *more]
     if found.image:
         parts += [_platforms(found.image), _layers(found.image)]
     parts += [_notes(found)]
@@ -84,10 +86,10 @@ def _blob_document(descriptor: Descriptor) -> dict[str, Any]:
     }
 
 
-def _about(found: Inspection) -> Iterator[str]:
+def _about(found: Inspection, format: str) -> Iterator[str]:
     metadata = found.metadata
     yield visible(found.name)
-    rows = {"kind": f"{metadata.kind} ({metadata.api_version})", "name": metadata.name}
+    rows = {"format": format, "kind": f"{metadata.kind} ({metadata.api_version})", "name": metadata.name}
     if found.image:
         rows["digest"] = found.image.digest
     if metadata.crossplane:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from render.commands import xplock
 from render.errors import UnusableContent
 from render.limits import LimitExceeded, Limits
 from render.references import Digest, Reference, Source
@@ -17,6 +18,9 @@ BASE_LAYER = "base"
 EXAMPLES_LAYER = "upbound"
 EXTENSIONS_MANIFEST = "xpkg-extensions"
 PACKAGE_FILE = "package.yaml"
+# A package of the first format has these in its image, and no package.yaml.
+REGISTRY_FOLDER = ".registry"
+APP_FILE = "app.yaml"
 
 # The package controller asks for this platform, whatever the cluster runs on.
 _PLATFORM = ("linux", "amd64")
@@ -26,6 +30,10 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 class InvalidImage(UnusableContent):
     """An image without a package, or with two that tools may choose between."""
+
+
+class FirstFormat(InvalidImage):
+    """An image that holds a package of the first format, which Crossplane no longer reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,11 @@ class Image:
     manifest_digest: Digest
     manifest: Manifest
     index: Index | None = None
+
+    @property
+    def reference(self) -> Reference:
+        """The image by its digest."""
+        return Reference(self.source, digest=self.digest)
 
     @property
     def extensions(self) -> Descriptor | None:
@@ -71,6 +84,23 @@ def fetch_image(images: Images, reference: Reference, limits: Limits) -> Image:
 def fetch_package_yaml(images: Images, image: Image, limits: Limits) -> Iterator[bytes]:
     """Yield the bytes of package.yaml; a second package.yaml in the image is an error."""
     return _bounded(_package_yaml(images, image, limits), limits)
+
+
+def fetch_registry_files(images: Images, image: Image, limits: Limits) -> dict[str, bytes]:
+    """Return the files of a package of the first format, by their paths below `.registry/`."""
+    seen, files, room = _Seen(image), dict[str, bytes](), limits.package_bytes
+    for layer in reversed(image.manifest.layers):
+        with images.blob(image.source, layer) as file:
+            for entry, stream in read_entries(unpack(file, limits), limits):
+                path = _clean(entry.name).removeprefix("/")
+                if not seen.shows(entry) or not entry.regular or not path.startswith(f"{REGISTRY_FOLDER}/"):
+                    continue
+                room -= entry.size
+                if room < 0:
+                    raise LimitExceeded(f"its {REGISTRY_FOLDER} is too large", "package_bytes", limits)
+                files[path.removeprefix(f"{REGISTRY_FOLDER}/")] = b"".join(stream.content())
+        seen.next_layer()
+    return files
 
 
 def base_layer(image: Image) -> Descriptor | None:
@@ -121,6 +151,12 @@ def _package_yaml(images: Images, image: Image, limits: Limits) -> Iterator[byte
                 if marked or seen.shows(entry):
                     yield from seen.take(entry, stream.content(), flattened=marked is None)
         seen.next_layer()
+    if not seen.found and seen.first_format:
+        raise FirstFormat(
+            f"its image {image.manifest_digest} holds a package of the first format (Packages v1)",
+            why=f"it has {REGISTRY_FOLDER}/{APP_FILE} and no {PACKAGE_FILE}; Crossplane no longer reads such packages",
+            next=f"convert it, and push the result: {xplock('package', 'build', str(image.reference), '-o', 'FILE.xpkg')}",
+        )
     if not seen.found:
         raise InvalidImage(
             f"its image {image.manifest_digest} has no {PACKAGE_FILE}",
@@ -141,6 +177,7 @@ class _Seen:
 
     image: Image
     found: str = ""
+    first_format: bool = False
     # By cleaned name: whether it hides everything below it, as all but directories do.
     _names: dict[str, bool] = field(default_factory=dict)
     _opaque: set[str] = field(default_factory=set)
@@ -170,6 +207,7 @@ class _Seen:
         self._names[name] = whiteout or not entry.directory
         if not whiteout:
             self._files_here.add(name)
+        self.first_format |= name.removeprefix("/") == f"{REGISTRY_FOLDER}/{APP_FILE}" and not whiteout
         return not whiteout
 
     def take(self, entry: Entry, content: Iterator[bytes], *, flattened: bool) -> Iterator[bytes]:

@@ -4,8 +4,10 @@ import io
 import json
 import tarfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 from render.limits import MIB
 from render.references import Digest
@@ -19,6 +21,7 @@ from render.registry.oci import (
     format_manifest,
 )
 from render.xpkg.image import XPKG_ANNOTATION
+from render.xpkg.runtime_image import RuntimeImage, join_configs
 
 # A .xpkg file has no annotations of layers. This label in its configuration stands for one.
 LABEL_PREFIX = f"{XPKG_ANNOTATION}:"
@@ -50,20 +53,31 @@ class PackedImage:
         return digest_of(self.data)
 
 
-def pack_image(layers: Sequence[tuple[str, str, bytes]], platform: Platform | None) -> PackedImage:
-    """Pack one file per layer, each given as annotation, file name and content."""
+def pack_image(
+    layers: Sequence[tuple[str, str, bytes]],
+    platform: Platform | None,
+    runtime: RuntimeImage | None = None,
+    labels: Mapping[str, str] = MappingProxyType({}),
+) -> PackedImage:
+    """Pack one file per layer, each given as annotation, file name and content; on top of an image to run."""
     tars = [pack_tar([(name, data)]) for _, name, data in layers]
     zipped = tuple(compress(tar) for tar in tars)
-    labels = {
+    marks = {
         f"{LABEL_PREFIX}{digest_of(data)}": mark for (mark, _, _), data in zip(layers, zipped, strict=True)
     }
-    config = _format_config(platform, labels, [digest_of(tar) for tar in tars])
-    described = tuple(
+    below = runtime.layers if runtime else ()
+    described_config = _config(platform, {**labels, **marks}, [digest_of(tar) for tar in tars])
+    if runtime:
+        described_config = join_configs(runtime.config, described_config)
+    config = json.dumps(described_config, separators=(",", ":")).encode()
+    described = tuple(layer for layer, _ in below) + tuple(
         Descriptor(OCI_LAYER, digest_of(data), len(data), {XPKG_ANNOTATION: mark})
         for (mark, _, _), data in zip(layers, zipped, strict=True)
     )
     return PackedImage(
-        Manifest(Descriptor(OCI_CONFIG, digest_of(config), len(config)), described), config, zipped
+        Manifest(Descriptor(OCI_CONFIG, digest_of(config), len(config)), described),
+        config,
+        (*(data for _, data in below), *zipped),
     )
 
 
@@ -111,8 +125,8 @@ def pack_extensions(files: Sequence[tuple[str, bytes]]) -> PackedImage:
     )
 
 
-def _format_config(platform: Platform | None, labels: dict[str, str], diffs: Sequence[Digest]) -> bytes:
-    config = {
+def _config(platform: Platform | None, labels: dict[str, str], diffs: Sequence[Digest]) -> dict[str, Any]:
+    return {
         "architecture": platform.architecture if platform else "",
         **({"variant": platform.variant} if platform and platform.variant else {}),
         "created": _NO_TIME,
@@ -121,4 +135,3 @@ def _format_config(platform: Platform | None, labels: dict[str, str], diffs: Seq
         "rootfs": {"type": "layers", "diff_ids": list(diffs)},
         "history": [{"created": _NO_TIME} for _ in diffs],
     }
-    return json.dumps(config, separators=(",", ":")).encode()

@@ -1,0 +1,105 @@
+"""`dependsOn` of `app.yaml` → the dependencies of a package of today."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from render.constraints import parse_constraint
+from render.crd_dependencies import CrdRequest
+from render.packages import PACKAGE_GROUP, Kind
+from render.packages_v1.crds import Crd
+from render.packages_v1.descriptions import App
+from render.packages_v1.findings import Findings
+from render.references import PartialSource, Source, parse_dependency_source, parse_source, split_tag
+from render.xpkg.crd_fields import CRD_KEY, read_crd
+from render.yaml.fields import Fields
+
+CRDS_ANNOTATION = "xplock.dev/depends-on-crds"
+_KNOWN = (CRD_KEY, "package", "source")
+
+
+@dataclass(frozen=True, slots=True)
+class DependsOn:
+    """What a package depends on."""
+
+    # As `spec.dependsOn` of a package of today.
+    entries: tuple[Mapping[str, Any], ...] = ()
+    # Those that the package does not define itself.
+    crds: tuple[CrdRequest, ...] = ()
+
+
+def read_dependencies(app: App, crds: Sequence[Crd], source: str, found: Findings) -> DependsOn:
+    """Read what a package depends on; its own CRDs are no dependency."""
+    entries: dict[str, Mapping[str, Any]] = {}
+    asked: list[CrdRequest] = []
+    for fields in app.depends_on:
+        _check_entry(fields, app, found)
+        if fields.get(CRD_KEY) is not None:
+            request = read_crd(fields)
+            if request and not _is_own(request, crds):
+                asked.append(request)
+                entries.setdefault(f"crd {request}", {CRD_KEY: str(request)})
+        else:
+            entry = _read_package(fields, source, app, found)
+            if entry:
+                entries.setdefault(f"package {entry['package']}", entry)
+    if asked:
+        found.warn(
+            app.file,
+            "dependsOn: xplock answers a dependency on a CRD when it locks; Crossplane itself refuses the package, "
+            "so it is rendered with skipDependencyResolution",
+        )
+    return DependsOn(tuple(entries.values()), tuple(dict.fromkeys(asked)))
+
+
+def _check_entry(fields: Fields, app: App, found: Findings) -> None:
+    given = [key for key in (CRD_KEY, "package") if fields.get(key) not in (None, "")]
+    if len(given) != 1:
+        fields.complain("it needs either crd or package" + (", not both" if given else ""))
+    for key in sorted(fields.value.keys() - set(_KNOWN)):
+        found.warn(app.file, f"dependsOn: {key}: a dependency of today has no such field; it is left out")
+
+
+def _is_own(request: CrdRequest, crds: Sequence[Crd]) -> bool:
+    return any(
+        request.names(crd.group, crd.words) and request.accepts_version(crd.version_names) for crd in crds
+    )
+
+
+def _read_package(fields: Fields, source: str, app: App, found: Findings) -> Mapping[str, Any] | None:
+    text = fields.text("package")
+    if not text:
+        return None
+    repository, tag = split_tag(text)
+    package: Source | PartialSource | None = None
+    with fields.errors_at("package"):
+        package = qualified(repository, fields.text("source") or source)
+    if package is None:
+        return None
+    with fields.errors_at("package"):
+        parse_constraint(_version(tag))
+    if isinstance(package, PartialSource):
+        found.warn(
+            app.file,
+            f"dependsOn: {text} names no registry; xplock lock completes it from where this package is, "
+            "and Crossplane does not: name the registry with --source",
+        )
+    return {
+        "apiVersion": f"{PACKAGE_GROUP}/v1",
+        "kind": Kind.PROVIDER.value,
+        "package": str(package),
+        "version": _version(tag),
+    }
+
+
+def _version(tag: str | None) -> str:
+    # No tag, and this one, meant the newest version.
+    return "*" if tag in (None, "latest") else str(tag)
+
+
+def qualified(package: str, source: str) -> Source | PartialSource:
+    """Return a package of an install object or a dependency: its source goes in front unless it names a host itself."""
+    parsed = parse_dependency_source(package)
+    if isinstance(parsed, PartialSource) and source:
+        return parse_source(f"{source}/{package}")
+    return parsed
