@@ -73,6 +73,24 @@ def old_image(path: Path, files: Mapping[str, str | bytes]) -> Path:
     return saved_by_docker(path, [{"controller": PROGRAM}, data])
 
 
+def published(registry: RunningRegistry, image: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Push an image as it is, and return its reference."""
+    monkeypatch.setenv("XPLOCK_PLAIN_HTTP", registry.host)
+    reference = f"{registry.host}/{name}"
+    subprocess.run(
+        [
+            "skopeo",
+            "copy",
+            "-q",
+            "--dest-tls-verify=false",
+            f"docker-archive:{image}",
+            f"docker://{reference}",
+        ],
+        check=True,
+    )
+    return reference
+
+
 def package_yaml(file: Path) -> str:
     found = PackageFile(file, Limits())
     reference = parse_reference(f"file.example.org/a/b@{found.digest}")
@@ -315,14 +333,9 @@ def test_an_image_in_a_registry_is_inspected_built_and_pushed(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("XPLOCK_PLAIN_HTTP", open_registry.host)
     app = f"{APP}version: 0.0.1\n"
     image = old_image(here / "stack.tar", package({"app.yaml": app, "install.yaml": INSTALL_OWN_IMAGE}))
-    old = f"{open_registry.host}/samples/stack:0.0.1"
-    subprocess.run(
-        ["skopeo", "copy", "-q", "--dest-tls-verify=false", f"docker-archive:{image}", f"docker://{old}"],
-        check=True,
-    )
+    old = published(open_registry, image, "samples/stack:0.0.1", monkeypatch)
 
     inspected, _ = succeeded(capsys, "package", "inspect", old)
     succeeded(capsys, "package", "build", old, "-o", "out.xpkg")
@@ -343,13 +356,8 @@ def test_a_lock_of_an_image_of_the_first_format_says_how_to_convert_it(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("XPLOCK_PLAIN_HTTP", open_registry.host)
     image = old_image(here / "stack.tar", package())
-    old = f"{open_registry.host}/samples/locked:v0.0.1"
-    subprocess.run(
-        ["skopeo", "copy", "-q", "--dest-tls-verify=false", f"docker-archive:{image}", f"docker://{old}"],
-        check=True,
-    )
+    old = published(open_registry, image, "samples/locked:v0.0.1", monkeypatch)
     manifest = f"apiVersion: pkg.crossplane.io/v1\nkind: Provider\nmetadata: {{name: a}}\nspec: {{package: '{old}'}}\n"
     write_files(here / "project", {"provider.yaml": manifest})
 
