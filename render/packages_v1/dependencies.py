@@ -81,7 +81,7 @@ def _read_package(fields: Fields, source: str, app: App, found: Findings) -> Map
     if isinstance(package, PartialSource):
         found.warn(
             app.file,
-            f"dependsOn: {text} names no registry; xplock lock completes it from where this package is, "
+            f"dependsOn: {text} names no registry; a lock completes it from where this package is, "
             "and Crossplane does not: name the registry with --source",
         )
     return {
