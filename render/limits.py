@@ -63,6 +63,7 @@ class Limits:
     kustomizations: int = 500
     kustomize_bytes: int = 10 * MIB
     used_folders: int = 500
+    walked_folders: int = 100_000
 
     # Objects of a cluster
     live_bytes: int = 1 * GIB

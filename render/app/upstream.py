@@ -108,17 +108,14 @@ def _ways_on(verifications: Sequence[Verification], options: Sequence[str]) -> I
             yield f"to see which versions there are: {shell('xplock', 'outdated', *options, as_path(one.folder))}"
 
 
-def find_outdated(
-    folder: Path, layouts: Layouts, operator: OperatorSettings, reporter: Reporter
-) -> list[Standing]:
+def find_outdated(folder: Path, layouts: Layouts, world: World, reporter: Reporter) -> list[Standing]:
     """Return how every locked package stands beside the versions in its registry."""
-    lock = require_consistent_lock(folder, operator.limits)
-    world = open_world(operator, reporter)
-    inputs = read_inputs(folder, operator.limits, operator.environ)
+    lock = require_consistent_lock(folder, world.limits)
+    inputs = read_inputs(folder, world.limits, world.settings.environ)
     catalog = world.catalog([*layouts, *inputs.settings.layouts], inputs.rewrites)
     sources = [package.source for package in wanted_packages(lock)]
     with reporter.busy(f"asking for the tags of {counted(len(sources), 'package')}"):
-        tags = fetch_tags(sources, catalog.tags, parallel=operator.limits.parallel)
+        tags = fetch_tags(sources, catalog.tags, parallel=world.limits.parallel)
     return find_standings(lock, tags, follow_families=inputs.settings.families == "follow")
 
 

@@ -129,7 +129,8 @@ def lock(
     how_to_commit = CommitOptions(**how)
     _check_usage(how_to_commit, commits=commits, check=check)
     check_mimic_usage(mimics=mimics, writes=commits or check, flag=flag, there=there, folders=len(folders))
-    head_start = None if offline or new else start_requests(operator, output, folders[0], layouts)
+    starts = folders and not (offline or new)
+    head_start = start_requests(operator, output, folders[0], layouts) if starts else None
     # Imported late: the first requests are under way meanwhile.
     import render.yaml.libyaml  # noqa: F401 - parses their answers
     from render.app.diff import read_live_lock

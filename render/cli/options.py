@@ -1,11 +1,12 @@
 """Arguments and options that several commands share."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from render.errors import InvalidInput
 from render.system.files import is_folder
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -134,13 +135,90 @@ def live_options(command: Decorated) -> Decorated:
     return command
 
 
-folders_argument = click.argument(
-    "folders",
-    nargs=-1,
-    metavar="[DIR]...",
-    type=_Folder(),
-    callback=lambda context, _option, folders: folders or (default_folder(context),),
+_RECURSIVE = f"{__name__}.recursive"
+_SHARD = f"{__name__}.shard"
+_SHOWN_PROJECTS = 5
+
+
+def _remember(key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def remember(context: click.Context, _option: click.Parameter, value: Any) -> None:
+        context.meta[key] = value
+
+    return remember
+
+
+def _expand_folders(
+    context: click.Context, _option: click.Parameter, given: tuple[Path, ...]
+) -> tuple[Path, ...]:
+    """Return the folders of a call: those that are named, or the project folders below them."""
+    folders = given or (default_folder(context),)
+    if context.meta.get(_RECURSIVE):
+        return _find_below(context, folders)
+    if context.meta.get(_SHARD):
+        raise click.UsageError("--shard splits a recursive call: add -R", context)
+    return folders
+
+
+def has_one_folder(context: click.Context, folders: Sequence[Path]) -> bool:
+    """Return whether a call is about one folder that it names: a program gets its facts without a list around them."""
+    return len(folders) == 1 and not context.meta.get(_RECURSIVE)
+
+
+def _find_below(context: click.Context, folders: Iterable[Path]) -> tuple[Path, ...]:
+    # Imported late: most calls name their folders.
+    from render.cli.operator_options import operator_settings
+    from render.inputs.below import find_projects_below, parse_shard
+    from render.texts import counted, first_names
+
+    text = context.meta.get(_SHARD)
+    shard = parse_shard(text) if text else None
+    limits = operator_settings().limits
+    found = [find_projects_below(folder, limits, shard) for folder in folders]
+    projects = tuple(dict.fromkeys(path for one in found for path in one.projects))
+    for path in (path for one in found for path in one.unreadable):
+        context.obj.warn(f"{path} is not searched: it cannot be read")
+    if not projects and not shard:
+        raise InvalidInput(
+            f"no project folder is below {' and '.join(map(str, folders))}",
+            why="a project folder has a lock or xplock.yaml; hidden folders and links are not searched",
+            next="name a folder that has one, or lock each new folder by its name first",
+        )
+    shown = first_names(list(map(str, projects)), _SHOWN_PROJECTS)
+    context.obj.say(f"{counted(len(projects), 'project folder')}{f': {shown}' if projects else ''}")
+    return projects
+
+
+_recursive_options = (
+    click.option(
+        "-R",
+        "--recursive",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_remember(_RECURSIVE),
+        help="Work on every project folder below DIR: those with a lock or settings.",
+    ),
+    click.option(
+        "--shard",
+        metavar="I/N",
+        is_eager=True,
+        expose_value=False,
+        callback=_remember(_SHARD),
+        help="Of these, only part I of N: the same folders fall to the same part everywhere.",
+    ),
 )
+
+_named_folders = click.argument(
+    "folders", nargs=-1, metavar="[DIR]...", type=_Folder(), callback=_expand_folders
+)
+
+
+def folders_argument(command: Decorated) -> Decorated:
+    """Add the folders that a command works on, and the options that find them."""
+    for add in reversed((_named_folders, *_recursive_options)):
+        command = add(command)
+    return command
+
 
 folder_argument = click.argument(
     "folder",

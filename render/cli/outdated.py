@@ -6,8 +6,10 @@ from pathlib import Path
 import click
 
 from render.app.upstream import find_outdated
+from render.app.world import open_world
+from render.cli.each import for_each, format_folders
 from render.cli.operator_options import CACHE, REGISTRIES, OperatedCommand, operator_settings
-from render.cli.options import folder_argument, layout_option, output_option
+from render.cli.options import folders_argument, has_one_folder, layout_option, output_option
 from render.cli.output import Output
 from render.errors import Differs
 from render.texts import counted
@@ -19,7 +21,7 @@ from render.views.outdated import Standing, format_standings, standings_document
     settings=(*CACHE, *REGISTRIES),
     epilog="Example: xplock outdated platform/ --exit-code",
 )
-@folder_argument
+@folders_argument
 @click.option(
     "--all", "everything", is_flag=True, help="List every package, also those without anything newer."
 )
@@ -31,13 +33,13 @@ from render.views.outdated import Standing, format_standings, standings_document
 @click.pass_context
 def outdated(
     context: click.Context,
-    folder: Path,
+    folders: tuple[Path, ...],
     everything: bool,
     exit_code: bool,
     layouts: list[tuple[str, Path]],
     form: str,
 ) -> None:
-    """Show which packages locked in DIR have newer versions in their registries.
+    """Show which packages locked in each DIR have newer versions in their registries.
 
     WANTED is the newest version that you and every dependant accept, LATEST the newest of all. STEP is the
     size of the step to WANTED and, where that is larger, to LATEST. HELD BACK BY lists who does not accept
@@ -45,15 +47,20 @@ def outdated(
     keep their version until they are retired.
     """
     output: Output = context.obj
-    standings = find_outdated(folder, layouts, operator_settings(), output)
-    shown = [standing for standing in standings if everything or standing.is_outdated]
+    world = open_world(operator_settings(), output)
+    found, worst = for_each(folders, lambda folder: find_outdated(folder, layouts, world, output), output)
+    shown = [(folder, [one for one in all_ if everything or one.is_outdated]) for folder, all_ in found]
+    single = has_one_folder(context, folders)
     if form == "json":
-        output.result_json(standings_document(shown))
+        documents = [{"folder": str(folder), **standings_document(rows)} for folder, rows in shown]
+        output.result_json(standings_document(shown[0][1]) if single else documents)
     else:
-        output.result(format_standings(shown))
+        texts = [(folder, format_standings(rows)) for folder, rows in shown]
+        output.result(texts[0][1] if single else format_folders(texts))
+    standings = [standing for _, all_ in found for standing in all_]
     output.say(_summary(standings))
-    if exit_code and any(standing.newer_within for standing in standings):
-        context.exit(Differs.exit_code)
+    differs = exit_code and any(standing.newer_within for standing in standings)
+    context.exit(max(worst, Differs.exit_code if differs else 0))
 
 
 def _summary(standings: Sequence[Standing]) -> str:
