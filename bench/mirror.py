@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bench.registry import (
     Answer,
+    MiniRegistry,
     PackageVersion,
     Proxy,
     Raw,
@@ -19,7 +20,9 @@ from bench.registry import (
     docker_registry,
     late,
     reachable,
+    run_command,
     serve_closure,
+    serve_large,
     write_project,
 )
 from render.limits import Limits
@@ -29,6 +32,7 @@ from render.registry.oci import OCI_MANIFEST
 
 _ROOT, _VERSION = "xpkg.upbound.io/upbound/configuration-caas", "v0.3.0"
 _LATENCY = 0.05
+_LARGE, _MEGABYTES = 1 << 30, 100
 
 
 def main() -> None:
@@ -39,6 +43,29 @@ def main() -> None:
         packages = _lock_and_push(host, project, scratch / "build")
         _compare(scratch, host, project, packages, latency=0, goal=1)
         _compare(scratch, host, project, packages, latency=_LATENCY, goal=0.3)
+    for to in ("registry", "oci", "oci-archive"):
+        _measure_large(to)
+
+
+def _measure_large(to: str) -> None:
+    """Print how much memory it takes to copy a large blob."""
+    with tempfile.TemporaryDirectory() as name, MiniRegistry() as mini:
+        scratch = Path(name)
+        with _registry(scratch / "there") as there:
+            serve_large(mini, "acme/large", _LARGE)
+            project = scratch / "project"
+            project.mkdir()
+            (project / "xplock.yaml").write_text(f"roots:\n  - package: {mini.host}/acme/large:v1.0.0\n")
+            environ = {"XPLOCK_PLAIN_HTTP": f"{mini.host},{there}", "XPLOCK_CACHE_DIR": ""}
+            _seconds([sys.executable, "-m", "render", "-q", "lock", str(project)], environ=environ)
+            target = f"{there}/xp" if to == "registry" else f"{to}:{scratch / 'copy'}"
+            (scratch / "run").mkdir()
+            done = run_command(
+                "mirror", str(project), "--to", target, folder=scratch / "run", environ=environ
+            )
+    verdict = "ok" if done.code == 0 and done.megabytes < _MEGABYTES else "MISSED"
+    what = f"mirror of a blob of {_LARGE >> 30} GiB, {to}"
+    print(f"{what:<72} {done.megabytes:8d} MB resident (goal {_MEGABYTES} MB)  {verdict}")
 
 
 def _compare(

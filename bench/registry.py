@@ -15,6 +15,8 @@ from rig.builders.catalogs import EcosystemCatalog as EcosystemCatalog
 from rig.builders.catalogs import FakeCatalog as FakeCatalog
 from rig.builders.ecosystem import PackageVersion as PackageVersion
 from rig.builders.ecosystem import read_ecosystem as read_ecosystem
+from rig.builders.images import run_command as run_command
+from rig.builders.large import serve_large as serve_large
 from rig.registry.docker import docker_registry as docker_registry
 from rig.registry.http_server import Answer as Answer
 from rig.registry.http_server import Request as Request

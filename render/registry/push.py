@@ -239,11 +239,13 @@ class _TrustingAdapter(HTTPAdapter):
 
 
 def _refusal(host: str, what: str, response: requests.Response) -> PushFailed:
-    return PushFailed(
+    refusal = PushFailed(
         f"{host} rejected {what}",
         why=f"it answered with status {response.status_code}: {_message(response)}",
         next="check the name and that your credentials may push there",
     )
+    refusal.status = response.status_code
+    return refusal
 
 
 def _message(response: requests.Response) -> str:

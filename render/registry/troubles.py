@@ -21,6 +21,9 @@ class RegistryUnreachable(Unavailable):
 class PushFailed(RenderError):
     """A registry that rejected a push."""
 
+    # Of its answer, if there was one.
+    status = 0
+
 
 class Transient(Exception):
     """A failure that may not occur in another attempt."""

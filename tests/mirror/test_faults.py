@@ -2,6 +2,8 @@
 
 import base64
 import json
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -128,13 +130,35 @@ def test_a_registry_that_asks_for_time_gets_it(
     assert Raw(destination.host).digest(REPOSITORY, "v1.0.0") == closure.images["acme/store v1.0.0"].digest
 
 
+@pytest.mark.parametrize(
+    ("method", "part"),
+    [
+        ("HEAD", "/manifests/"),
+        ("HEAD", "/blobs/"),
+        ("POST", "/uploads/"),
+        ("PUT", "/uploads/"),
+        ("PUT", "/manifests/"),
+    ],
+)
 def test_a_registry_that_asks_for_time_for_ever_is_given_up(
-    closure: Closure, store: Path, destination: RunningRegistry
+    method: str, part: str, closure: Closure, store: Path, destination: RunningRegistry
 ) -> None:
-    with Proxy(destination.host, when("POST", "/uploads/", answer(429))) as there:
+    with Proxy(destination.host, when(method, part, answer(429))) as there:
         done = closure.mirror(store, there.host, XPLOCK_LIMIT_ATTEMPTS="2")
 
-    done.assert_refused(1, f"{there.host} gave no usable answer", "status 429")
+    done.assert_refused(1, there.host, "status 429")
+    assert "v1.0.0" not in Raw(destination.host).tags(REPOSITORY)
+
+
+def test_an_original_registry_that_asks_for_time_for_ever_is_given_up(
+    closure: Closure, store: Path, destination: RunningRegistry
+) -> None:
+    with Proxy(closure.registry.host, when("GET", "/blobs/", answer(429))) as source:
+        closure.through(source, store)
+        done = closure.mirror(store, destination.host, also=[source.host], XPLOCK_LIMIT_ATTEMPTS="2")
+
+    done.assert_refused(1, source.host, "status 429")
+    assert Raw(destination.host).tags(REPOSITORY) == []
 
 
 def test_a_list_of_referrers_that_cannot_be_had_is_an_error_and_no_empty_list(
@@ -240,3 +264,79 @@ def test_a_broken_upload_starts_again(closure: Closure, store: Path, destination
 
     assert done.code == 0, done.stderr
     assert broken
+
+
+# Registries that cannot do everything
+
+
+def test_a_registry_that_takes_no_manifest_with_a_subject_is_named_with_the_way_out(
+    closure: Closure, store: Path, destination: RunningRegistry
+) -> None:
+    def refers(request: Request) -> Answer | None:
+        put = request.method == "PUT" and "/manifests/" in request.path
+        return answer(405) if put and "subject" in json.loads(request.body) else None
+
+    with Proxy(destination.host, refers) as there:
+        refused = closure.mirror(store, there.host)
+        assert "v1.0.0" not in Raw(destination.host).tags(REPOSITORY)
+        done = closure.mirror(store, there.host, "--no-attached")
+
+    refused.assert_refused(1, there.host, "status 405", "--no-attached")
+    assert done.code == 0, done.stderr
+    assert "v1.0.0" in Raw(destination.host).tags(REPOSITORY)
+
+
+def test_a_registry_that_mounts_nothing_gets_every_blob(
+    closure: Closure, project: Path, destination: RunningRegistry
+) -> None:
+    def start(request: Request) -> Answer | None:
+        if "mount=" not in request.query:
+            return None
+        return there.pass_on(replace(request, target=request.path))
+
+    with Proxy(destination.host, start) as there:
+        done = closure.mirror(project, there.host, "-o", "json")
+        starts = [request for request in there.server.requests if "mount=" in request.query]
+
+    assert done.code == 0, done.stderr
+    assert starts
+    assert {image["blobs"]["mounted"] for image in json.loads(done.stdout)["images"]} == {0}
+
+
+def test_each_host_gets_no_more_requests_at_once_than_it_was_asked_for(
+    closure: Closure, project: Path, destination: RunningRegistry
+) -> None:
+    with Proxy(destination.host) as there, Proxy(closure.registry.host) as source:
+        widths = [_width(proxy) for proxy in (there, source)]
+        closure.through(source, project)
+        done = closure.mirror(project, there.host, "--jobs", "2", also=[source.host])
+
+    assert done.code == 0, done.stderr
+    assert [max(width) for width in widths] == [2, 2]
+
+
+def _width(proxy: Proxy) -> list[int]:
+    """Let a proxy note how many requests there are at each moment."""
+    widths, running, pass_on = [0], [0], proxy.pass_on
+
+    def counted(request: Request) -> Answer:
+        running[0] += 1
+        widths.append(running[0])
+        # Long enough for another one to arrive.
+        time.sleep(0.01)
+        done = pass_on(request)
+        running[0] -= 1
+        return done
+
+    proxy.rules.append(counted)
+    return widths
+
+
+@pytest.mark.parametrize("limit", ["COPIED_BYTES", "ATTACHED", "ATTACHED_DEPTH"])
+def test_what_is_beyond_a_limit_is_not_copied(
+    limit: str, closure: Closure, store: Path, destination: RunningRegistry
+) -> None:
+    done = closure.mirror(store, destination.host, **{f"XPLOCK_LIMIT_{limit}": "1"})
+
+    done.assert_refused(1, f"XPLOCK_LIMIT_{limit}")
+    assert "v1.0.0" not in Raw(destination.host).tags(REPOSITORY)

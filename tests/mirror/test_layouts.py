@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from rig.builders.mirrors import HOST, Closure
+from rig.git.repositories import fill, small_disk
 from rig.registry.docker import RunningRegistry
 from rig.registry.pushed import Raw
 
@@ -162,18 +163,31 @@ def test_a_changed_byte_in_an_archive_stops_the_import(
     assert Raw(host).digest(f"xp/{HOST}/acme/app", "v1.0.0") is None
 
 
-def test_no_space_leaves_the_old_archive(closure: Closure, project: Path, tmp_path: Path) -> None:
-    archive = tmp_path / "closure.tar"
-    small = closure.folder(tmp_path / "small", root="acme/store:v1.0.0")
-    assert closure.export(small, f"oci-archive:{archive}").code == 0
-    before = archive.read_bytes()
-    # A folder in the place of the file that would be renamed: what a disk without space does, at the same point.
-    (tmp_path / ".closure.tar.part").mkdir()
+@pytest.mark.parametrize("scheme", ["oci", "oci-archive"])
+def test_on_a_full_disk_the_older_copy_stays_and_the_next_run_goes_on(
+    scheme: str, closure: Closure, project: Path, store: Path, tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "disk", "4m") as disk:
+        to = f"{scheme}:{disk / 'copy'}"
+        assert closure.export(store, to).code == 0
+        before = named(disk / "copy")
+        fill(disk)
 
-    done = closure.export(project, f"oci-archive:{archive}")
+        done = closure.export(project, to)
 
-    done.assert_refused(1, str(archive))
-    assert archive.read_bytes() == before
+        done.assert_refused(1, str(disk / "copy"), "no space left")
+        assert named(disk / "copy") == before
+        assert not list(disk.rglob("*.part"))
+        (disk / "filler").unlink()
+        assert closure.export(project, to).code == 0
+        assert closure.export(project, to, "--check", "--deep").code == 0
+        left = sorted(path.name for path in disk.rglob("*") if path.name.startswith("."))
+    assert left == []
+
+
+def named(copy: Path) -> bytes:
+    """Return what decides about the images of a layout or an archive."""
+    return (copy / "index.json").read_bytes() if copy.is_dir() else copy.read_bytes()
 
 
 @pytest.mark.parametrize(

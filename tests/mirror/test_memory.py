@@ -1,31 +1,23 @@
 """xplock mirror with a blob beyond the limit of layers: it is never held in memory, and never in the cache."""
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from rig.builders.images import Ran
 from rig.builders.images import run_command as run_measured
+from rig.builders.large import serve_large
 from rig.registry.docker import RunningRegistry
-from rig.registry.http_server import huge
 from rig.registry.in_memory import MiniRegistry
-from rig.registry.package_images import CONFIG, LAYER, manifest, package_yaml, tar_layer
 from rig.registry.pushed import Raw
 
 SIZE = 192 << 20
-DIGEST = f"sha256:{hashlib.sha256(bytes(SIZE)).hexdigest()}"
 
 
 @pytest.fixture
 def upstream() -> Iterator[MiniRegistry]:
-    """A registry with a package that has a large second layer."""
+    """A registry in this process."""
     with MiniRegistry() as mini:
-        package = mini.add_blob(tar_layer({"package.yaml": package_yaml("large")}), LAYER)
-        marked = {**package, "annotations": {"io.crossplane.xpkg": "base"}}
-        zeros = {"mediaType": LAYER, "digest": DIGEST, "size": SIZE}
-        mini.add_manifest("acme/large", "v1.0.0", manifest(mini.add_blob(b"{}", CONFIG), [marked, zeros]))
-        mini.override(f"/v2/acme/large/blobs/{DIGEST}", huge(SIZE, with_length=True))
         yield mini
 
 
@@ -50,11 +42,12 @@ def run(tmp_path: Path, upstream: MiniRegistry, to: str, *hosts: str) -> Ran:
 def test_a_large_blob_gets_to_a_registry_in_little_memory_and_past_the_cache(
     upstream: MiniRegistry, destination: RunningRegistry, tmp_path: Path
 ) -> None:
+    digest = serve_large(upstream, "acme/large", SIZE)
     done = run(tmp_path, upstream, f"{destination.host}/xp", destination.host)
 
     assert done.megabytes < 100
     path = f"xp/{upstream.host.replace(':', '-')}/acme/large"
-    assert Raw(destination.host).ask("HEAD", f"/v2/{path}/blobs/{DIGEST}")[0] == 200
+    assert Raw(destination.host).ask("HEAD", f"/v2/{path}/blobs/{digest}")[0] == 200
     assert not [file for file in (tmp_path / "cache").rglob("*") if file.stat().st_size > SIZE // 2]
 
 
@@ -63,6 +56,7 @@ def test_a_large_blob_gets_to_a_file_and_from_there_to_a_registry_in_little_memo
     scheme: str, upstream: MiniRegistry, destination: RunningRegistry, tmp_path: Path
 ) -> None:
     file, to = f"{scheme}:{tmp_path / 'copy'}", f"{destination.host}/xp"
+    serve_large(upstream, "acme/large", SIZE)
     exported = run(tmp_path, upstream, file)
     (tmp_path / "c").mkdir()
     environ = {"XPLOCK_PLAIN_HTTP": destination.host}

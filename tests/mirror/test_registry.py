@@ -14,6 +14,8 @@ from rig.registry.docker import RunningRegistry, docker_registry
 from rig.registry.proxy import Proxy, ReferrersApi
 from rig.registry.pushed import INDEX, Raw, SignedImage
 
+from render.registry.oci import digest_of
+
 TOP = Path(__file__).parents[2]
 
 
@@ -48,6 +50,31 @@ def test_every_manifest_arrives_under_its_digest(
             assert entry["annotations"] == {"dev.sigstore.bundle.content": "dsse-envelope"}
 
 
+def test_each_repository_is_asked_once_for_each_blob(
+    closure: Closure, project: Path, destination: RunningRegistry
+) -> None:
+    with Proxy(destination.host) as proxy:
+        assert closure.mirror(project, proxy.host).code == 0
+        heads = [line for line in proxy.asked if line.startswith("HEAD") and "/blobs/" in line]
+
+    assert heads
+    assert len(heads) == len(set(heads))
+
+
+def test_nothing_attached_is_copied_if_that_is_asked(
+    closure: Closure, project: Path, destination: RunningRegistry
+) -> None:
+    done = closure.mirror(project, destination.host, "--no-attached")
+
+    assert done.code == 0, done.stderr
+    raw = Raw(destination.host)
+    for image in closure.images.values():
+        repository = f"xp/{HOST}/{image.repository}"
+        assert raw.tags(repository) == ["v1.0.0"]
+        children = [digest for name, digest in image.manifests.items() if name.startswith("child")]
+        assert all(raw.digest(repository, digest) for digest in children)
+
+
 def test_a_second_run_writes_nothing_and_asks_once_for_each_manifest(
     closure: Closure, project: Path, destination: RunningRegistry
 ) -> None:
@@ -78,23 +105,6 @@ def test_the_printed_image_configs_lead_to_the_copies(
     assert (again.code, again.stdout) == (0, "")
     [rewrite] = yaml.safe_load_all(file.read_text())
     assert rewrite["spec"]["rewriteImage"]["prefix"] == f"{host}/xp/{HOST}/"
-
-
-def test_partial_dependencies_are_copied_under_the_sources_they_were_completed_to(
-    closure: Closure, project: Path, destination: RunningRegistry
-) -> None:
-    host = destination.host
-    done = closure.run(
-        "mirror", str(project), "--to", host, "--paths", "bare", "-o", "json", environ={"hosts": host}
-    )
-
-    found = {image["source"]: image["to"] for image in json.loads(done.stdout)["images"]}
-    # In the mirror, too, app's dependencies `acme/store` and `shape` are completed from app's own place.
-    assert found == {
-        f"{HOST}/acme/app": f"{host}/acme/app:v1.0.0",
-        f"{HOST}/acme/store": f"{host}/acme/store:v1.0.0",
-        f"{HOST}/acme/shape": f"{host}/acme/shape:v1.0.0",
-    }
 
 
 def test_with_the_setting_pins_lead_to_the_mirror_and_fetching_does_not(
@@ -269,6 +279,56 @@ def test_signatures_that_were_added_in_the_mirror_stay(
     assert "has signatures that the original lacks" in again.stderr
 
 
+def test_a_signature_that_was_added_to_the_original_is_copied_by_the_next_run(
+    destination: RunningRegistry, tmp_path: Path
+) -> None:
+    (tmp_path / "upstream").mkdir()
+    with docker_registry(tmp_path / "upstream", "open") as registry:
+        own = Closure(Raw(registry.host))
+        tag = own.add("acme/store", "Provider").digest.replace(":", "-") + ".sig"
+        folder = own.folder(tmp_path / "project", root="acme/store")
+        assert own.mirror(folder, destination.host).code == 0
+        signed = own.registry.document("acme/store", tag)
+        signed["layers"].append(own.registry.blob("acme/store", b"another signature"))
+        digest = own.registry.manifest("acme/store", signed, tag)["digest"]
+
+        checked = own.mirror(folder, destination.host, "--check")
+        done = own.mirror(folder, destination.host)
+
+    assert (checked.code, done.code) == (3, 0), done.stderr
+    assert Raw(destination.host).digest(f"xp/{HOST}/acme/store", tag) == digest
+
+
+def test_images_of_docker_keep_their_bytes_and_their_types(
+    destination: RunningRegistry, tmp_path: Path
+) -> None:
+    (tmp_path / "upstream").mkdir()
+    docker = "application/vnd.docker.distribution.manifest"
+    with docker_registry(tmp_path / "upstream", "open") as registry:
+        own = Closure(Raw(registry.host))
+        image = own.add("acme/store", "Provider")
+        child = own.registry.document("acme/store", image.manifests["child 0"])
+        child |= {"mediaType": f"{docker}.v2+json"}
+        listed = {
+            **own.registry.manifest("acme/store", child),
+            "platform": {"os": "linux", "architecture": "amd64"},
+        }
+        top = {"schemaVersion": 2, "mediaType": f"{docker}.list.v2+json", "manifests": [listed]}
+        digest = own.registry.manifest("acme/store", top, "v2.0.0")["digest"]
+        folder = own.folder(tmp_path / "project", root="acme/store:v2.0.0")
+        done = own.mirror(folder, destination.host)
+
+    assert done.code == 0, done.stderr
+    repository = f"/v2/xp/{HOST}/acme/store/manifests"
+    for name, found, kind in (
+        ("v2.0.0", digest, "list.v2+json"),
+        (listed["digest"], listed["digest"], "v2+json"),
+    ):
+        accept = {"Accept": f"{docker}.list.v2+json, {docker}.v2+json"}
+        _, headers, data = Raw(destination.host).ask("GET", f"{repository}/{name}", headers=accept)
+        assert (digest_of(data), headers["Content-Type"]) == (found, f"{docker}.{kind}")
+
+
 def test_a_blob_that_is_gone_is_found_and_copied_again_with_deep(
     closure: Closure, project: Path, destination: RunningRegistry
 ) -> None:
@@ -285,20 +345,6 @@ def test_a_blob_that_is_gone_is_found_and_copied_again_with_deep(
     assert (shallow.code, deep.code, repaired.code) == (0, 3, 0), deep.stderr
     assert layer in deep.stderr
     assert raw.ask("HEAD", f"/v2/{repository}/blobs/{layer}")[0] == 200
-
-
-def test_children_that_were_collected_are_copied_again(
-    closure: Closure, project: Path, destination: RunningRegistry
-) -> None:
-    host, raw = destination.host, Raw(destination.host)
-    assert closure.mirror(project, host).code == 0
-    repository, image = f"xp/{HOST}/acme/app", closure.images["acme/app v1.0.0"]
-    assert raw.ask("DELETE", f"/v2/{repository}/manifests/{image.manifests['child 2']}")[0] == 202
-
-    assert closure.mirror(project, host, "--check").code == 3
-    assert closure.mirror(project, host).code == 0
-
-    assert there(closure, host) == closure.digests()
 
 
 def test_earlier_versions_that_are_still_pinned_are_copied_too(

@@ -16,6 +16,7 @@ from render.references import Digest, Reference, Source
 from render.registry.copying.folder import (
     FolderDestination,
     LayoutNotWritten,
+    no_part_left,
     stored_content,
     writing_to,
 )
@@ -138,6 +139,11 @@ class ArchiveDestination(FolderDestination):
         parts = Layout(file.with_name(f".{file.name}.parts"), limits)
         return cls(parts, file=file, older=older)
 
+    @property
+    def place(self) -> Path:
+        """The path that an error names."""
+        return self.file
+
     @contextmanager
     def opened(self) -> Iterator[None]:
         """Keep other runs away while this one writes, and remove the parts afterwards."""
@@ -159,7 +165,7 @@ class ArchiveDestination(FolderDestination):
             return
         digests = self._reachable()
         part = self.file.with_name(f".{self.file.name}.part")
-        with writing_to(self.file):
+        with writing_to(self.place), no_part_left(part):
             with part.open("wb") as file:
                 with tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as archive:
                     self._fill(archive, sorted(digests), index)

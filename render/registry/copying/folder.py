@@ -39,6 +39,17 @@ def writing_to(path: Path) -> Iterator[None]:
         raise LayoutNotWritten(path, (error.strerror or str(error)).lower()) from None
 
 
+@contextmanager
+def no_part_left(part: Path) -> Iterator[None]:
+    """Remove a file that could not be completed: on a full disk, it would take the space that is left."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            part.unlink()
+        raise
+
+
 @dataclass(slots=True)
 class FolderDestination:
     """Writes to a layout. Nothing is found in it by its name before `finish`, so that a killed run names nothing."""
@@ -51,11 +62,16 @@ class FolderDestination:
     _changed: bool = False
     _locks: dict[Digest, threading.Lock] = field(default_factory=dict)
 
+    @property
+    def place(self) -> Path:
+        """The path that an error names."""
+        return self.layout.folder
+
     @contextmanager
     def opened(self) -> Iterator[None]:
         """Keep other runs away while this one writes."""
         blobs = self.layout.folder / BLOBS
-        with writing_to(self.layout.folder):
+        with writing_to(self.place):
             blobs.mkdir(parents=True, exist_ok=True)
             handle = os.open(blobs, os.O_RDONLY)
         try:
@@ -63,14 +79,13 @@ class FolderDestination:
             self._remove_parts(blobs)
             yield
         except BlockingIOError:
-            raise LayoutNotWritten(self.layout.folder, "another run writes to it") from None
+            raise LayoutNotWritten(self.place, "another run writes to it") from None
         finally:
             os.close(handle)
 
-    @staticmethod
-    def _remove_parts(blobs: Path) -> None:
+    def _remove_parts(self, blobs: Path) -> None:
         """Remove what a killed run has left; only one run at a time has the lock."""
-        with writing_to(blobs):
+        with writing_to(self.place):
             for part in blobs.glob(f".*{_PART}"):
                 part.unlink()
 
@@ -112,7 +127,7 @@ class FolderDestination:
     def _write(self, digest: Digest, chunks: Iterable[bytes]) -> None:
         path = self.layout.folder / BLOBS / digest.removeprefix("sha256:")
         part = path.with_name(f".{path.name}{_PART}")
-        with writing_to(path), part.open("wb") as file:
+        with writing_to(self.place), no_part_left(part), part.open("wb") as file:
             file.writelines(chunks)
             file.flush()
             os.fsync(file.fileno())
@@ -134,7 +149,7 @@ class FolderDestination:
         """Name all images, in one step."""
         if self._changed:
             entries = [describe_image(content, reference) for reference, content in self.named.items()]
-            with writing_to(self.layout.folder):
+            with writing_to(self.place):
                 self.layout.name_images(entries)
 
     def _by_name(self, reference: Reference) -> Content | None:

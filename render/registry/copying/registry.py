@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import urlencode
 
+from render.errors import RenderError
 from render.limits import MIB
 from render.references import Digest, Reference, Source, is_digest
 from render.registry.addresses import api_address, check_upload_target, follow_url, host_of, split_url
 from render.registry.client import ACCEPT, RegistryClient
-from render.registry.copying.attached import fallback_tag, is_index, parse_referrers
+from render.registry.copying.attached import fallback_tag, is_index, parse_referrers, subject_of
 from render.registry.copying.model import Reader, Way
 from render.registry.copying.origins import list_referrers
 from render.registry.oci import Content, Descriptor, TamperedContent, digest_of
@@ -24,6 +25,20 @@ _OCTETS = "application/octet-stream"
 # A registry that redirects to its storage has the blob, and the address there may be good for other methods only.
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _DIGEST = "docker-content-digest"
+
+
+class ReferrerRejected(RenderError):
+    """A registry that takes no manifest with a subject, as old ones do."""
+
+    def __init__(self, source: Source, digest: Digest, subject: Digest) -> None:
+        super().__init__(
+            f"{api_address(source)[0]} rejected {Reference(source, digest=digest)}",
+            why=f"it answered with status 405 to a manifest that refers to {subject}",
+            next=[
+                "ask the operators of the registry to allow such manifests (OCI 1.1)",
+                "copy without signatures and whatever else is attached: --no-attached",
+            ],
+        )
 
 
 class ManifestPusher(Protocol):
@@ -111,7 +126,13 @@ class RegistryDestination:
         """Put a manifest there, and return whether the registry lists it as a referrer by itself."""
         if source not in self._pushers:
             self._pushers[source] = self.pusher(source)
-        return self._pushers[source].push_manifest(content, tag)
+        try:
+            return self._pushers[source].push_manifest(content, tag)
+        except PushFailed as error:
+            subject = subject_of(content)
+            if error.status == 405 and subject:
+                raise ReferrerRejected(source, content.digest, subject) from None
+            raise
 
     def _ask(
         self, source: Source, request: HttpRequest, wanted: Container[int], mounted: Source | None = None

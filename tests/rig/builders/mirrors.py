@@ -20,6 +20,7 @@ class Closure:
     """A closure in a registry, under the name of another host."""
 
     registry: Raw
+    name: str = HOST
     images: dict[str, SignedImage] = field(default_factory=dict)
 
     def push(self) -> "Closure":
@@ -39,8 +40,8 @@ class Closure:
     def folder(self, path: Path, *, root: str = "acme/app:v1.0.0", more: str = "", host: str = "") -> Path:
         """Write a folder that asks for a package, and lock it."""
         path.mkdir(parents=True, exist_ok=True)
-        rewrite = f"rewrites:\n  - from: {HOST}/\n    to: {host or self.registry.host}/\n"
-        (path / "xplock.yaml").write_text(f"roots:\n  - package: {HOST}/{root}\n{rewrite}{more}")
+        rewrite = f"rewrites:\n  - from: {self.name}/\n    to: {host or self.registry.host}/\n"
+        (path / "xplock.yaml").write_text(f"roots:\n  - package: {self.name}/{root}\n{rewrite}{more}")
         done = self.run("lock", str(path), host=host)
         assert done.code == 0, done.stderr
         return path

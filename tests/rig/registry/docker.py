@@ -125,6 +125,13 @@ def docker_registry(folder: Path, auth: Auth, *, anonymous: bool = False) -> Ite
         yield RunningRegistry(host, USERNAME, PASSWORD, tokens)
 
 
+def collect_garbage(folder: Path) -> None:
+    """Remove every manifest without a tag from the data of a registry, and every blob that no other manifest names."""
+    settings = min(folder.glob("*.yml"))
+    command = [_program(), "garbage-collect", "--delete-untagged", settings]
+    subprocess.run(command, env={}, check=True, capture_output=True, timeout=WAIT_SECONDS)
+
+
 @contextmanager
 def _running(folder: Path, auth: Auth, tokens: TokenServer | None) -> Iterator[str]:
     for _ in range(_STARTS):
