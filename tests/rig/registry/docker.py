@@ -127,7 +127,7 @@ def docker_registry(folder: Path, auth: Auth, *, anonymous: bool = False) -> Ite
 
 def collect_garbage(folder: Path) -> None:
     """Remove every manifest without a tag from the data of a registry, and every blob that no other manifest names."""
-    settings = min(folder.glob("*.yml"))
+    settings = str(min(folder.glob("*.yml")))
     command = [_program(), "garbage-collect", "--delete-untagged", settings]
     subprocess.run(command, env={}, check=True, capture_output=True, timeout=WAIT_SECONDS)
 
