@@ -92,6 +92,8 @@ class Package:
     digest: Digest
     metadata: Metadata
     objects: tuple[PackagedObject, ...]
+    # The digest of its definitions: of their names, and of their text from `spec:` on.
+    definitions_digest: str = ""
 
 
 def is_meta(api_version: str) -> bool:

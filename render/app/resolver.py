@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from render.lifecycle.update import (
     update_lock,
 )
 from render.limits import Limits
+from render.lock.definitions import keep_without_digests
 from render.lock.file import read_lock_bytes
 from render.lock.format import check_revision, format_lock
 from render.lock.model import FORMAT_REVISION, Lock, LockedPackage, State
@@ -271,7 +272,8 @@ class Resolver:
     def _resolve(self, inputs: Inputs, current: Lock, around: Neighbours, catalog: Catalog) -> LockUpdate:
         with self._reporter.progress(f"resolving {inputs.folder}") as progress:
             watched = _Watched(catalog, progress, self._head_start_of(inputs))
-            return update_lock(inputs, current, watched, self.limits, self._options, around)
+            update = update_lock(inputs, current, watched, self.limits, self._options, around)
+        return replace(update, lock=keep_without_digests(current, update.lock))
 
     def catalog(self, inputs: Inputs, *, offline: bool = False) -> "PackageCatalog":
         """Return the packages that a folder can have, by their sources in the cluster."""

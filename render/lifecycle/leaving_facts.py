@@ -64,6 +64,7 @@ def _correct(locked: LockedPackage, catalog: Catalog) -> LockedPackage:
         dependencies=needs if locked.state is State.ORPHANED else (),
         objects=count_kinds(objects),
         objects_digest=digest_objects(objects),
+        definitions_digest=package.definitions_digest,
         groups=defined_groups(metadata.kind, objects),
         family=metadata.family,
         crossplane=metadata.crossplane.text if metadata.crossplane else None,

@@ -69,6 +69,7 @@ def _lock_package(
         tag=tag if by_digest else None,
         objects=count_kinds(chosen.package.objects),
         objects_digest=digest_objects(chosen.package.objects),
+        definitions_digest=chosen.package.definitions_digest,
         groups=defined_groups(chosen.kind, chosen.package.objects),
         family=metadata.family,
         crossplane=metadata.crossplane.text if metadata.crossplane else None,

@@ -21,7 +21,17 @@ _Records: TypeAlias = Mapping[Source, _Record]
 
 # The aspects of a package that change with its version, and those that say why it is there.
 _OF_A_VERSION = frozenset(
-    {"version", "digest", "tag", "dependencies", "objects", "objectsDigest", "groups", "family"}
+    {
+        "version",
+        "digest",
+        "tag",
+        "dependencies",
+        "objects",
+        "objectsDigest",
+        "definitionsDigest",
+        "groups",
+        "family",
+    }
     | {"crossplane", "keptPins", "staleEntry", "root", "requiredBy"}
 )
 _OF_A_STATE = frozenset({"state", "released", "root", "requiredBy", "keptPins"})

@@ -35,7 +35,17 @@ _PACKAGE_FIELDS = frozenset(
         "replaces",
         "detached",
     }
-    | {"staleEntry", "objects", "objectsDigest", "groups", "family", "crossplane", "fields", "overrides"}
+    | {
+        "staleEntry",
+        "objects",
+        "objectsDigest",
+        "definitionsDigest",
+        "groups",
+        "family",
+        "crossplane",
+        "fields",
+        "overrides",
+    }
     | {"keptPins", "digest"}
 )
 _DEACTIVATED_FIELDS = _PACKAGE_FIELDS - {"state"} | {"kind", "version", "replacedBy", "unclaimed"}
@@ -149,7 +159,7 @@ def _checked_tag(entry: Fields, tag: str | None) -> str | None:
     return tag
 
 
-def _read_objects_digest(entry: Fields, key: str) -> str:
+def _read_list_digest(entry: Fields, key: str) -> str:
     return entry.parse_text(entry.optional_text(key), parse_digest, key) or ""
 
 
@@ -244,7 +254,8 @@ _OPTIONAL: Mapping[str, tuple[str, Callable[[Fields, str], Any]]] = {
     "root": ("root", Fields.optional_text),
     "tag": ("tag", _read_tag),
     "objects": ("objects", _read_counts),
-    "objectsDigest": ("objects_digest", _read_objects_digest),
+    "objectsDigest": ("objects_digest", _read_list_digest),
+    "definitionsDigest": ("definitions_digest", _read_list_digest),
     "groups": ("groups", _read_texts),
     "family": ("family", Fields.optional_text),
     "crossplane": ("crossplane", _read_constraint),

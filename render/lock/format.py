@@ -148,6 +148,7 @@ def _details_entry(package: LockedPackage) -> dict[str, Any]:
         "staleEntry": list(package.stale_entry) or None,
         "objects": dict(package.objects) or None,
         "objectsDigest": package.objects_digest or None,
+        "definitionsDigest": package.definitions_digest or None,
         "unclaimed": dict(package.unclaimed) or None,
         "groups": list(package.groups) or None,
         "family": package.family,

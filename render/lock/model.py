@@ -120,6 +120,8 @@ class LockedPackage(_Pinned):
     # How many objects of each kind it installs, and the digest of their sorted list.
     objects: Mapping[str, int] = field(default_factory=dict)
     objects_digest: str = ""
+    # The digest of its definitions and Compositions. A lock of an earlier xplock has none, and is as good as one with it.
+    definitions_digest: str = ""
     # The API groups in which it defines kinds, sorted.
     groups: tuple[str, ...] = ()
     family: str | None = None

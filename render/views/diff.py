@@ -17,7 +17,17 @@ _CHANGED = "Changed"
 _UNSAID = {"state": "wanted", "released": "no"}
 # The aspects that are those of the bytes; of a package that is added, its version stands for them.
 _OF_THE_BYTES = frozenset(
-    {"version", "digest", "dependencies", "objects", "objectsDigest", "groups", "family", "crossplane"}
+    {
+        "version",
+        "digest",
+        "dependencies",
+        "objects",
+        "objectsDigest",
+        "definitionsDigest",
+        "groups",
+        "family",
+        "crossplane",
+    }
 )
 # The aspects in the headline of a package, each with the words before it.
 _WORDS = {

@@ -10,12 +10,14 @@ from render.packages import Package, PackagedObject
 from render.references import Digest, Reference, Source
 from render.registry.routes import Images
 from render.xpkg.contents import Contents, parse_meta, read_contents
+from render.xpkg.definitions import Definitions, parse_definitions
 from render.xpkg.image import fetch_image, fetch_package_yaml
 from render.xpkg.package_errors import naming_package
 
 _FACTS = "package"
+_DEFINITIONS = "definitions"
 # Raised whenever a package is read more strictly: facts that an older version kept are not used again.
-_FORMAT = 2
+_FORMAT = 3
 
 
 class Facts(Protocol):
@@ -47,18 +49,34 @@ class Catalog:
         with naming_package(str(Reference(reference.source, reference.tag, digest)), reference.source):
             facts = self._facts(reference.source, digest)
             metadata = parse_meta(facts.meta.encode(), facts.line, self.limits)
-        return Package(reference.source, digest, metadata, facts.objects)
+        return Package(reference.source, digest, metadata, facts.objects, facts.definitions_digest)
+
+    def definitions(self, reference: Reference) -> Definitions:
+        """Return the definitions of the package that a reference names."""
+        digest = reference.digest or self.digest(reference)
+        with naming_package(str(Reference(reference.source, reference.tag, digest)), reference.source):
+            if not self._facts(reference.source, digest).definitions_digest:
+                return Definitions()
+            stored = self.facts.get_facts(digest, _DEFINITIONS)
+            found = parse_definitions(stored) if stored else None
+            return found or self._read(reference.source, digest).definitions
 
     def _facts(self, source: Source, digest: Digest) -> "_Facts":
         stored = self.facts.get_facts(digest, _FACTS)
         facts = _parse_facts(stored) if stored else None
         if facts is None:
-            # By digest, since a tag may move between two requests.
-            image = fetch_image(self.images, Reference(source, digest=digest), self.limits)
-            package_yaml = fetch_package_yaml(self.images, image, self.limits)
-            facts = _Facts.of(read_contents(package_yaml, self.limits))
-            self.facts.put_facts(digest, _FACTS, facts.format())
+            facts = _Facts.of(self._read(source, digest))
         return facts
+
+    def _read(self, source: Source, digest: Digest) -> Contents:
+        """Read a package once, and store all facts about it."""
+        # By digest, since a tag may move between two requests.
+        image = fetch_image(self.images, Reference(source, digest=digest), self.limits)
+        contents = read_contents(fetch_package_yaml(self.images, image, self.limits), self.limits)
+        if contents.definitions.digest:
+            self.facts.put_facts(digest, _DEFINITIONS, contents.definitions.format())
+        self.facts.put_facts(digest, _FACTS, _Facts.of(contents).format())
+        return contents
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +86,11 @@ class _Facts:
     meta: str
     line: int
     objects: tuple[PackagedObject, ...]
+    definitions_digest: str
 
     @classmethod
     def of(cls, contents: Contents) -> "_Facts":
-        return cls(contents.meta.text(), contents.meta.line, contents.objects)
+        return cls(contents.meta.text(), contents.meta.line, contents.objects, contents.definitions.digest)
 
     def format(self) -> bytes:
         facts = {
@@ -79,6 +98,7 @@ class _Facts:
             "meta": self.meta,
             "line": self.line,
             "objects": [[item.api_version, item.kind, item.name] for item in self.objects],
+            "definitionsDigest": self.definitions_digest,
         }
         return json.dumps(facts).encode()
 
@@ -87,7 +107,7 @@ def _parse_facts(data: bytes) -> _Facts | None:
     try:
         facts = json.loads(data)
         objects = tuple(PackagedObject(*(_text(text) for text in item)) for item in facts["objects"])
-        found = _Facts(_text(facts["meta"]), int(facts["line"]), objects)
+        found = _Facts(_text(facts["meta"]), int(facts["line"]), objects, _text(facts["definitionsDigest"]))
         return found if facts["format"] == _FORMAT else None
     except (ValueError, KeyError, TypeError, RecursionError):
         # Damaged, or written by a version that stored other facts.

@@ -9,8 +9,10 @@ from render.limits import LimitExceeded, Limits
 from render.packages import Metadata, PackagedObject, is_meta
 from render.texts import counted, first_lines
 from render.xpkg.allowed_objects import is_known
+from render.xpkg.definitions import Composition, Definition, Definitions, definitions_of
 from render.xpkg.identity import CONTENT_LINE, identify
 from render.xpkg.metadata import parse_metadata
+from render.xpkg.outline import describe_definition
 from render.yaml.documents import InvalidDocument, decode_utf8
 
 _SEPARATOR = b"\n---"
@@ -40,16 +42,18 @@ class Contents:
 
     meta: Document
     objects: tuple[PackagedObject, ...]
+    definitions: Definitions
 
 
 def read_contents(chunks: Iterable[bytes], limits: Limits) -> Contents:
-    """Read a package.yaml: exactly one meta document, and the identity of every object.
+    """Read a package.yaml: exactly one meta document, the identity of every object, and facts about definitions.
 
     Crossplane refuses a package for one document that it cannot decode. We also refuse a document that it might
     decode in another way than we do: a CRD or a dependency would be missing from the lock.
     """
     metas: list[Document] = []
     objects: list[PackagedObject] = []
+    described: list[Definition | Composition | None] = []
     problems: list[str] = []
     for document in split_documents(chunks, limits):
         try:
@@ -61,9 +65,11 @@ def read_contents(chunks: Iterable[bytes], limits: Limits) -> Contents:
             metas.append(document)
         elif is_known(found):
             objects.append(found)
+            described.append(describe_definition(found, document.data, limits))
         else:
             problems.append(f"line {document.line}: {_describe_unknown(found)}")
-    return Contents(_only_meta(metas, problems), tuple(objects))
+    definitions = definitions_of(one for one in described if one is not None)
+    return Contents(_only_meta(metas, problems), tuple(objects), definitions)
 
 
 def parse_meta(data: bytes, line: int, limits: Limits) -> Metadata:

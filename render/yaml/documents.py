@@ -66,6 +66,11 @@ def identity_rules(limits: Limits, only: frozenset[str]) -> Rules:
     )
 
 
+def definition_rules(limits: Limits) -> Rules:
+    """Return the rules for a whole definition of a package."""
+    return Rules(limits, size="document_bytes", depth="document_depth", aliases=True, nodes="document_nodes")
+
+
 class InvalidDocument(UnusableContent):
     """YAML or JSON that is invalid, or not allowed by the rules."""
 

@@ -48,6 +48,7 @@ DERIVED = {
     "kind of a dependency": ("type: Provider", "type: Function"),
     "number of objects": ("CustomResourceDefinition: 1", "CustomResourceDefinition: 2"),
     "list of objects": ("objectsDigest: sha256:", "objectsDigest: sha256:00"),
+    "definitions": ("definitionsDigest: sha256:", "definitionsDigest: sha256:00"),
     "groups": ("- sql.example.org", "- dns.example.org"),
     "family": ("family: sql", "family: dns"),
 }
@@ -60,9 +61,10 @@ def test_text_that_the_packages_contradict_would_change(
 ) -> None:
     honest = text_of(project)
     if old.endswith("sha256:"):
-        found = re.search(r"objectsDigest: (sha256:\w{64})", honest.decode())
+        key = old.partition(":")[0]
+        found = re.search(rf"{key}: (sha256:\w{{64}})", honest.decode())
         assert found
-        old, new = found[0], f"objectsDigest: {OTHER_DIGEST}"
+        old, new = found[0], f"{key}: {OTHER_DIGEST}"
     edit(project, old, new)
     edited = text_of(project)
 
@@ -72,6 +74,19 @@ def test_text_that_the_packages_contradict_would_change(
 
     assert (code, unchanged) == (3, edited)
     assert (repaired, text_of(project)) == (0, honest)
+
+
+@pytest.mark.parametrize("options", [["--check"], ["--check", "--offline"], []])
+def test_a_lock_without_digests_of_definitions_is_good_until_something_else_changes(
+    project: Path, options: list[str]
+) -> None:
+    older = re.sub(r"\n *definitionsDigest: .*", "", text_of(project).decode()).encode()
+    assert older != text_of(project)
+    (project / LOCK_FILE).write_bytes(older)
+
+    code = run(["lock", *options, str(project)])
+
+    assert (code, text_of(project)) == (0, older)
 
 
 WRITTEN_OTHERWISE: dict[str, Callable[[str], str]] = {

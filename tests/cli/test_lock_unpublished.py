@@ -162,6 +162,7 @@ FACTS: dict[str, tuple[str, dict[str, Any]]] = {
     "dependencies of an orphan": ("tool", {"dependencies": (LockedDependency(BASE, "*", "Configuration"),)}),
     "objects of an orphan": ("tool", {"objects": {"CustomResourceDefinition": 7}}),
     "list of objects of an orphan": ("tool", {"objects_digest": OTHER}),
+    "definitions of an orphan": ("tool", {"definitions_digest": OTHER}),
     "family of an orphan": ("tool", {"family": "evil"}),
     "list of objects of a deactivated package": ("net", {"objects_digest": OTHER}),
     "groups of a deactivated package": ("net", {"groups": ()}),

@@ -86,6 +86,7 @@ EDITS: Mapping[str, tuple[str, str, Any, str]] = {
     ),
     "number of objects": ("sql", "objects", {"CustomResourceDefinition": 3}, "its objects: locked 3"),
     "list of objects": ("sql", "objects_digest", OTHER, "its list of objects: locked"),
+    "definitions": ("sql", "definitions_digest", OTHER, "its definitions: locked"),
     "groups": ("sql", "groups", ("dns.example.org",), "its groups: locked dns.example.org"),
     "no groups": ("new", "groups", (), "its groups: locked none, the package has net.example.org"),
     "family": ("sql", "family", "dns", "its family: locked dns, the package has sql"),

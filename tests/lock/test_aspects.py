@@ -35,6 +35,7 @@ LOCKED: Mapping[str, tuple[object, str]] = {
     "tag": ("v1.7.7", "v1.7.7"),
     "objects": ({"CustomResourceDefinition": 7}, "7 CustomResourceDefinition"),
     "objects_digest": (digest("0b"), "objectsDigest"),
+    "definitions_digest": (digest("0c"), "definitionsDigest"),
     "groups": (("dns.example.org",), "dns.example.org"),
     "family": ("dns", "family: none"),
     "crossplane": (">=v9", ">=v9"),

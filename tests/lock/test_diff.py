@@ -46,6 +46,7 @@ def test_packages_that_come_and_go() -> None:
         ({"required_by": ("a/b", "a/a")}, {"requiredBy": ((f"{ACME}/app",), ("a/a", "a/b"))}),
         ({"objects": {"Pod": 2}}, {"objects": ((), ("2 Pod",))}),
         ({"objects_digest": digest("aa")}, {"objectsDigest": ((), (digest("aa"),))}),
+        ({"definitions_digest": digest("aa")}, {"definitionsDigest": ((), (digest("aa"),))}),
         ({"root": "v1.2.0"}, {"root": ((), ("v1.2.0",))}),
         ({"family": "f"}, {"family": ((), ("f",))}),
         ({"crossplane": ">=v2"}, {"crossplane": ((), (">=v2",))}),

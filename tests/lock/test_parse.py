@@ -115,6 +115,7 @@ def test_a_lock_that_lost_its_last_lines_is_refused_whatever_their_number(text: 
             "LockDetails.packages[1].objects.Pod: expected a number of objects",
         ),
         ("  family: net", "  objectsDigest: x", "LockDetails.packages[1].objectsDigest: 'x' is not"),
+        ("  family: net", "  definitionsDigest: x", "LockDetails.packages[1].definitionsDigest: 'x' is not"),
         (
             "  family: net",
             "  crossplane: new",

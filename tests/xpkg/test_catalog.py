@@ -107,15 +107,16 @@ def test_an_index_is_known_by_its_own_digest() -> None:
     found = catalog_of(shelf, memory).package(REFERENCE)
 
     assert found.digest == index.digest
-    assert [digest for digest, _ in memory.kept] == [index.digest]
+    assert {digest for digest, _ in memory.kept} == {index.digest}
 
 
 def _facts(**changed: object) -> bytes:
     facts: dict[str, object] = {
-        "format": 2,
+        "format": 3,
         "meta": META.decode(),
         "line": 1,
         "objects": [["v1", "Kept", "x"]],
+        "definitionsDigest": "",
         **changed,
     }
     return json.dumps({name: value for name, value in facts.items() if value is not ...}).encode()
@@ -139,6 +140,7 @@ def _facts(**changed: object) -> bytes:
         _facts(objects=[["v1", "Kept"]]),
         _facts(objects=[["v1", "Kept", 5]]),
         _facts(objects=[["v1", "Kept", "x", "y"]]),
+        _facts(definitionsDigest=...),
         _facts(format=...),
         pytest.param(_facts(format=1), id="facts of a version that read less strictly"),
     ],

@@ -210,6 +210,8 @@ def _facts(locked: LockedPackage, package: Package) -> dict[str, tuple[str, str]
         "dependencies": (_shown(needs), _shown(dependencies)),
         "objects": (_counts(locked.objects.items()), _counts(count_kinds(objects).items())),
         "list of objects": (locked.objects_digest, digest_objects(objects)),
+        # A lock of an earlier xplock has none.
+        "definitions": (locked.definitions_digest or package.definitions_digest, package.definitions_digest),
         "groups": (", ".join(locked.groups), ", ".join(defined_groups(metadata.kind, objects))),
         "family": (locked.family or "", metadata.family or ""),
         "Crossplane version": (locked.crossplane or "", crossplane),

@@ -41,10 +41,10 @@ LOCKS = (
 )
 # What is history, by the part of LockDetails and the state, so that only the diff shows an edit of it.
 HISTORY = {
-    "wanted": {"staleEntry", "replaces.strategy"},
-    "orphaned": {"fields", "overrides", "detached", "released", "replaces"},
+    "wanted": {"definitionsDigest", "staleEntry", "replaces.strategy"},
+    "orphaned": {"definitionsDigest", "fields", "overrides", "detached", "released", "replaces"},
     # A package may be missing as a whole, and be known by another object.
-    "deactivated": {"", "object", "fields", "overrides", "released"},
+    "deactivated": {"", "definitionsDigest", "object", "fields", "overrides", "released"},
     "provided": {"folder", "replaces"},
 }
 

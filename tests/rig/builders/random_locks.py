@@ -65,6 +65,7 @@ def _packages(draw: st.DrawFn, states: Sequence[State]) -> LockedPackage:
         tag=draw(st.none() | _tags) if by_digest else None,
         objects=draw(st.dictionaries(_texts, st.integers(1, 2000), max_size=2)),
         objects_digest=draw(st.just("") | _digests),
+        definitions_digest=draw(st.just("") | _digests),
         groups=draw(_tuples(_texts)),
         family=draw(st.none() | _texts),
         crossplane=draw(st.none() | st.just(">=v1.20.0-0")),

@@ -38,6 +38,7 @@ _PLANTED: Mapping[str, tuple[Any, ...]] = {
     "staleEntry": ([EVIL],),
     "objects": ({"CustomResourceDefinition": 7},),
     "objectsDigest": (_DIGEST,),
+    "definitionsDigest": (_DIGEST,),
     "groups": (["evil.example.org"],),
     "family": ("evil",),
     "crossplane": (">=v9",),
