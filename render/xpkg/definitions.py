@@ -14,6 +14,12 @@ _FORMAT = 1
 CRD, XRD, MRD = "CustomResourceDefinition", "CompositeResourceDefinition", "ManagedResourceDefinition"
 COMPOSITION = "Composition"
 
+# The fields of a definition that are plain text, in the order in which they are stored.
+_TEXTS = (
+    *("group", "kind", "plural", "singular", "claim_kind", "claim_plural"),
+    *("scope", "conversion", "state"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class DefinedVersion:
@@ -125,24 +131,24 @@ def _identity(item: PackagedObject) -> list[str]:
 
 
 def _format_definition(one: Definition) -> list[Any]:
-    texts = [one.group, one.kind, one.plural, one.singular, one.claim_kind, one.claim_plural]
-    more = [one.scope, one.conversion, one.state]
+    texts = [getattr(one, name) for name in _TEXTS]
     versions = [
         [v.name, v.served, v.storage, v.deprecated, list(v.subresources), v.schema] for v in one.versions
     ]
-    return [_identity(one.item), [*texts, *more], versions, dict(one.fixed), one.digest, one.problem]
+    return [_identity(one.item), texts, versions, dict(one.fixed), one.digest, one.problem]
 
 
 def _parse_definition(
     item: Iterable[Any], texts: Iterable[Any], versions: Any, fixed: Any, digest: Any, problem: Any
 ) -> Definition:
+    names = dict(zip(_TEXTS, map(_text, texts), strict=True))
     return Definition(
         PackagedObject(*map(_text, item)),
-        *map(_text, texts),
         versions=tuple(_parse_version(*entry) for entry in versions),
         fixed={_text(key): _text(value) for key, value in fixed.items()},
         digest=_text(digest),
         problem=_text(problem),
+        **names,
     )
 
 
