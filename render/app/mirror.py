@@ -12,7 +12,7 @@ from typing import Any
 from render.app.mirror_controllers import find_controllers, resolve_controller
 from render.app.mirror_ends import End, open_destination, open_origin, open_stored
 from render.app.operator_settings import OperatorSettings
-from render.app.reporter import Reporter, Transfer
+from render.app.reporter import Reporter, SilentReporter, Transfer
 from render.app.world import World, open_world
 from render.commands import xplock
 from render.errors import Differs, InvalidInput, RenderError
@@ -34,6 +34,8 @@ from render.texts import counted, first_lines
 # Tags of what is attached to an image, or of the list of its referrers: they are copied with the image.
 _ATTACHED_TAG = re.compile(r"sha256-[0-9a-f]{64}(?:\..*)?")
 _SHOWN = 20
+# How often each of them asked differs, and is nothing that matters.
+_TRIES = re.compile(r" \(tried [0-9]+ times\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +263,11 @@ class _Run:
         with ExitStack() as stack:
             if isinstance(destination, FolderDestination) and not self.call.only_look:
                 stack.enter_context(destination.opened())
-            progress = stack.enter_context(self.reporter.transfer(text))
+            # Where nothing is copied, there are no bytes to count.
+            shown = SilentReporter() if self.call.only_look else self.reporter
+            progress = stack.enter_context(shown.transfer(text))
+            if self.call.only_look:
+                stack.enter_context(self.reporter.busy(text))
             requests = stack.enter_context(self._pool(self.call.jobs * 2))
             copier = Copier(
                 self.origin,
@@ -312,7 +318,7 @@ class _Run:
     def _raise_failures(self, jobs: Sequence[Job]) -> None:
         failures = [self._failures[job] for job in jobs if job in self._failures]
         # One cause, such as a registry that is down, gives many images the same error.
-        different = {str(error): error for error in failures}
+        different = {_TRIES.sub("", str(error)): error for error in failures}
         if len(different) == 1:
             raise failures[0]
         for error in different.values():

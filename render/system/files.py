@@ -90,6 +90,9 @@ def replace_file(path: Path, data: bytes) -> None:
     """Put a file in place in one step: a reader sees the old bytes or the new ones, never a part."""
     if path.is_symlink():
         raise InvalidFile(f"{path} is not written", why="it is a symbolic link", next="remove the link")
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        # A device or a pipe would be gone.
+        raise InvalidFile(f"{path} is not written", why="it is not a plain file", next="use another path")
     temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:
         with temporary.open("xb") as file:

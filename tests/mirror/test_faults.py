@@ -150,6 +150,15 @@ def test_a_registry_that_asks_for_time_for_ever_is_given_up(
     assert "v1.0.0" not in Raw(destination.host).tags(REPOSITORY)
 
 
+def test_one_cause_of_several_failures_is_one_error(closure: Closure, project: Path) -> None:
+    with Proxy(closure.registry.host) as gone:
+        host = gone.host
+    done = closure.mirror(project, host, XPLOCK_LIMIT_ATTEMPTS_UNANSWERED="3")
+
+    done.assert_refused(1, f"{host} gave no usable answer")
+    assert done.stderr.count("error: ") == 1
+
+
 def test_an_original_registry_that_asks_for_time_for_ever_is_given_up(
     closure: Closure, store: Path, destination: RunningRegistry
 ) -> None:

@@ -163,6 +163,15 @@ def test_a_changed_byte_in_an_archive_stops_the_import(
     assert Raw(host).digest(f"xp/{HOST}/acme/app", "v1.0.0") is None
 
 
+def test_a_folder_that_is_no_layout_is_left_alone(closure: Closure, project: Path) -> None:
+    before = sorted(project.iterdir())
+
+    done = closure.export(project, f"oci:{project}")
+
+    done.assert_refused(1, str(project), "it is no OCI layout")
+    assert sorted(project.iterdir()) == before
+
+
 @pytest.mark.parametrize("scheme", ["oci", "oci-archive"])
 def test_on_a_full_disk_the_older_copy_stays_and_the_next_run_goes_on(
     scheme: str, closure: Closure, project: Path, store: Path, tmp_path: Path

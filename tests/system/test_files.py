@@ -124,6 +124,16 @@ def test_a_link_is_not_written_through(tmp_path: Path) -> None:
     assert link.is_symlink()
 
 
+def test_a_pipe_or_a_device_is_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    with pytest.raises(InvalidFile, match="not a plain file"):
+        replace_file(pipe, b"new")
+
+    assert pipe.is_fifo()
+
+
 @pytest.mark.parametrize("name", ["missing/a", "folder", "n" * 250])
 def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder").mkdir()

@@ -13,7 +13,7 @@ from render.errors import RenderError
 from render.references import Digest, Reference, Source, is_digest
 from render.registry.copying.attached import fallback_tag, is_index, parse_referrers
 from render.registry.copying.model import Reader, Way
-from render.registry.layout import BLOBS, MARKER, Layout, describe_image
+from render.registry.layout import BLOBS, INDEX_FILE, MARKER, Layout, describe_image
 from render.registry.oci import Content, Descriptor, NotFound
 from render.system.faults import raise_fault
 from render.system.files import is_there
@@ -72,6 +72,7 @@ class FolderDestination:
         """Keep other runs away while this one writes."""
         blobs = self.layout.folder / BLOBS
         with writing_to(self.place):
+            self._check_is_layout()
             blobs.mkdir(parents=True, exist_ok=True)
             handle = os.open(blobs, os.O_RDONLY)
         try:
@@ -82,6 +83,17 @@ class FolderDestination:
             raise LayoutNotWritten(self.place, "another run writes to it") from None
         finally:
             os.close(handle)
+
+    def _check_is_layout(self) -> None:
+        """Raise for a folder with other files, such as a project: a layout does not mix with them."""
+        folder = self.layout.folder
+        if not folder.is_dir() or is_there(folder / MARKER):
+            return
+        other = sorted(path.name for path in folder.iterdir() if path.name not in ("blobs", INDEX_FILE))
+        if any(
+            not name.startswith(f".{INDEX_FILE}.") and not name.startswith(f".{MARKER}.") for name in other
+        ):
+            raise LayoutNotWritten(self.place, "it is no OCI layout, and has other files")
 
     def _remove_parts(self, blobs: Path) -> None:
         """Remove what a killed run has left; only one run at a time has the lock."""
