@@ -14,6 +14,7 @@ from render.versions import Version
 if TYPE_CHECKING:
     # What is rendered has them applied already.
     from render.overrides import Override
+    from render.policy.model import Policy
 
 SETTINGS_FILE = "xplock.yaml"
 
@@ -76,5 +77,7 @@ class Settings:
     layouts: tuple[tuple[str, Path], ...] = ()
     # Where Crossplane pulls from, if that is not where packages are fetched from.
     mirror: Mirror | None = None
+    # Which packages are allowed; rendering does not ask.
+    policy: "Policy | None" = None
     # What differs from the default values, by key and as written; without roots and rewrites.
     given: Mapping[str, object] = field(default_factory=dict)

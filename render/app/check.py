@@ -5,6 +5,7 @@ from pathlib import Path
 
 from render.app.operator_settings import OperatorSettings
 from render.checks.model import CheckedFolder, Finding
+from render.checks.policy_rule import note_unused
 from render.checks.read import read_checked
 from render.checks.rules import find_findings
 from render.crossplane import note_on_crossplane
@@ -22,7 +23,8 @@ class CheckResult:
 
     findings: Sequence[Finding]
     folders: int
-    # Which Crossplane is assumed, for folders that do not name one or name a very new one.
+    # Which Crossplane is assumed, for folders that do not name one or name a very new one; and entries of their
+    # policies that nothing needs.
     notes: Sequence[str] = ()
 
     @property
@@ -36,7 +38,8 @@ def check_folders(
 ) -> CheckResult:
     """Check folders without network or git."""
     checked = read_checked(folders, operator.limits, operator.environ, same_cluster=same_cluster)
-    return CheckResult(find_findings(checked), len(checked.folders), _note_crossplane(checked.folders))
+    notes = [*_note_crossplane(checked.folders), *note_unused(checked)]
+    return CheckResult(find_findings(checked), len(checked.folders), notes)
 
 
 def _note_crossplane(folders: Iterable[CheckedFolder]) -> list[str]:

@@ -50,17 +50,22 @@ def start_requests(
     if is_there(folder / LOCK_FILE):
         return None
     # Imported late: a lock that is up to date needs no HTTP.
+    from render.app.policies import read_policies
     from render.app.world import open_world
     from render.inputs.projects import read_inputs
+    from render.policy.judge import Judge
+    from render.rewrites import Rewrites
 
     try:
         inputs = read_inputs(folder, operator.limits, operator.environ)
+        judge = Judge(read_policies(operator, inputs.settings), rewrites=Rewrites(inputs.rewrites))
         world = open_world(operator, reporter)
         catalog = world.catalog([*layouts, *inputs.settings.layouts], inputs.rewrites)
     except RenderError:
         # Resolving meets the same error, and reports it.
         return None
-    asked = [_question(root, catalog) for root in inputs.roots[: operator.limits.parallel]]
+    allowed = [root for root in inputs.roots if not judge.refuse_source(root.source, root.request.only_tag)]
+    asked = [_question(root, catalog) for root in allowed[: operator.limits.parallel]]
     return HeadStart(inputs, world, {key: _start(ask) for key, ask in asked})
 
 

@@ -7,6 +7,7 @@ from render.limits import Limits
 from render.system.boundary import Boundary
 
 _CACHE = "XPLOCK_CACHE_DIR"
+_POLICY = "XPLOCK_POLICY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,11 @@ class OperatorSettings:
     ) -> "OperatorSettings":
         """Return the settings of an environment; raise for a limit that is not one."""
         return cls(environ, Limits.from_environment(environ), boundary)
+
+    @property
+    def has_policy(self) -> bool:
+        """Whether the operator has a policy for all projects."""
+        return bool(self.environ.get(_POLICY))
 
     def without_cache(self) -> "OperatorSettings":
         """Return the same settings, without a cache."""

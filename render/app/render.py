@@ -19,7 +19,19 @@ def render_folder(folder: Path, operator: OperatorSettings) -> list[dict[str, An
     """Return the objects of a folder, in their order; requires a lock that is up to date."""
     inputs = read_inputs(folder, operator.limits, operator.environ)
     lock = read_fresh_lock(inputs, operator.limits)
+    require_operator_allows(lock, inputs, operator)
     return render_lock(lock, inputs, operator.limits, operator.environ)
+
+
+def require_operator_allows(lock: Lock, inputs: Inputs, operator: OperatorSettings) -> None:
+    """Raise if the operator has a policy, and it refuses what is locked."""
+    if operator.has_policy:
+        # Imported late: most operators have none.
+        from render.inputs.policies.operator_file import read_operator_policy
+        from render.lock.policies import require_allowed
+
+        policy = read_operator_policy(operator.environ, operator.limits)
+        require_allowed(lock, (policy,) if policy else (), inputs)
 
 
 def read_fresh_lock(inputs: Inputs, limits: Limits) -> Lock:

@@ -1,13 +1,16 @@
 """Resolving a folder: inputs, current lock and other folders in, the new lock out; nothing is written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from render.app.head_start import HeadStart
 from render.app.operator_settings import OperatorSettings
+from render.app.policies import make_judge, read_policies
 from render.app.reporter import Progress, Reporter
 from render.commands import LockCall
 from render.crossplane import note_on_crossplane
@@ -33,9 +36,12 @@ from render.lock.format import check_revision, format_lock
 from render.lock.model import FORMAT_REVISION, Lock, LockedPackage, State
 from render.lock.online.published import Witness, drop_missing_pins, missing_versions
 from render.lock.online.verify import VerifyFinding, verify_tag
+from render.lock.policies import require_allowed
 from render.packages import Package
+from render.policy.judge import Judge
 from render.references import Reference, Source
 from render.resolve.model import Catalog
+from render.system.clock import read_clock
 from render.system.deadline import Deadline
 from render.system.files import LOCK_FILE
 from render.texts import first_names
@@ -103,6 +109,7 @@ class Resolver:
         confirm: bool = False,
         check: bool = False,
         head_start: HeadStart | None = None,
+        clock: Callable[[], datetime] = read_clock,
     ) -> None:
         self.limits = operator.limits
         self._operator = operator
@@ -119,6 +126,7 @@ class Resolver:
         self._confirm = confirm or check
         self._check = check
         self._head_start = head_start
+        self._clock = clock
         self._world: World | None = head_start.world if head_start else None
 
     def resolve(self, folder: Path) -> Outcome:
@@ -206,6 +214,8 @@ class Resolver:
 
     def _confirms(self, lock: Lock) -> bool:
         # A lock of a newer xplock cannot be written, and so not be compared.
+        if not self._check and self._operator.has_policy:
+            return lock.revision <= FORMAT_REVISION
         return self._check or (self._confirm and lock.revision <= FORMAT_REVISION)
 
     def _confirm_lock(self, inputs: Inputs, lock: Lock, around: Neighbours) -> tuple[Lock, tuple[str, ...]]:
@@ -223,6 +233,8 @@ class Resolver:
             if self._check:
                 raise
             # It answers the inputs all the same, and a registry that is down must not get in the way.
+            policies = read_policies(self._operator, inputs.settings)
+            require_allowed(lock, policies, inputs)
             self._reporter.warn(
                 f"{inputs.folder / LOCK_FILE} stays unconfirmed: {in_one_line(error, advice=False)}"
             )
@@ -270,9 +282,12 @@ class Resolver:
         return Witness(known, None if self._offline else self.catalog(inputs))
 
     def _resolve(self, inputs: Inputs, current: Lock, around: Neighbours, catalog: Catalog) -> LockUpdate:
+        policies = read_policies(self._operator, inputs.settings)
+        judge = make_judge(policies, inputs, current, self.catalog(inputs), self._clock)
+        options = replace(self._options, judge=judge)
         with self._reporter.progress(f"resolving {inputs.folder}") as progress:
-            watched = _Watched(catalog, progress, self._head_start_of(inputs))
-            update = update_lock(inputs, current, watched, self.limits, self._options, around)
+            watched = _Watched(catalog, progress, self._head_start_of(inputs), judge)
+            update = update_lock(inputs, current, watched, self.limits, options, around)
         return replace(update, lock=keep_without_digests(current, update.lock))
 
     def catalog(self, inputs: Inputs, *, offline: bool = False) -> "PackageCatalog":
@@ -353,6 +368,7 @@ class _Watched:
     catalog: Catalog
     progress: Progress
     head_start: HeadStart | None
+    judge: Judge
 
     def tags(self, source: Source) -> Sequence[str]:
         """Return all tags of a source."""
@@ -364,5 +380,10 @@ class _Watched:
         self.progress.expect()
         start = self.head_start
         package = start.package(reference, self.catalog) if start else self.catalog.package(reference)
+        # In the background, like the package: what a policy asks about it costs no further round trip.
+        if self.judge.needs_evidence:
+            # An error is raised where a policy asks.
+            with suppress(RenderError):
+                self.judge.examine(package)
         self.progress.advance()
         return package

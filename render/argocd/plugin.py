@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from render.app.operator_settings import OperatorSettings
-from render.app.render import read_fresh_lock
+from render.app.render import read_fresh_lock, require_operator_allows
 from render.argocd.boundary import find_repository
 from render.argocd.parameters import announce, apply_parameters, read_parameters
 from render.errors import Differs, InvalidInput, RenderError
@@ -95,6 +95,7 @@ def _generate(policy: str, environ: Mapping[str, str], deadline: Deadline, conso
         from render.argocd.policies import answer_without_lock
 
         lock, notes = answer_without_lock(policy, stale, _PROJECT, operator, deadline)
+    require_operator_allows(lock, inputs, operator)
     wanted = apply_parameters(inputs, read_parameters(environ))
     console.result(format_yaml(render_lock(lock, wanted, operator.limits, environ)))
     return notes

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     # Imported late: most calls check folders that use no others.
     from render.folders.members import Member
     from render.folders.neighbours import Neighbours
+    from render.policy.model import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,3 +119,5 @@ class Checked:
     members: "Mapping[Path, Member]" = field(default_factory=dict)
     # Whether all folders belong to one cluster even if none uses another.
     same_cluster: bool = False
+    # The operator's policy for all folders.
+    operator_policy: "Policy | None" = None

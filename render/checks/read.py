@@ -22,6 +22,7 @@ from render.system.files import LOCK_FILE
 if TYPE_CHECKING:
     from render.folders.members import Member
     from render.folders.neighbours import Neighbours
+    from render.policy.model import Policy
 
 T = TypeVar("T")
 
@@ -38,11 +39,21 @@ def read_checked(
         replace(_read_folder(folder, locks, limits, environ), listings=listings.find(folder, here))
         for here, folder in once.items()
     ]
+    policy = _read_policy(environ, limits)
     if not same_cluster and not any(one.has_neighbours for one in read):
-        return Checked(tuple(read))
+        return Checked(tuple(read), operator_policy=policy)
     members = {one.path: _member(one) for one in read}
     around = [replace(one, around=_attempt(partial(_read_around, one, members, limits))) for one in read]
-    return Checked(tuple(around), members, same_cluster)
+    return Checked(tuple(around), members, same_cluster, policy)
+
+
+def _read_policy(environ: Mapping[str, str], limits: Limits) -> "Policy | None":
+    if not environ.get("XPLOCK_POLICY"):
+        return None
+    # Imported late: most operators have none.
+    from render.inputs.policies.operator_file import read_operator_policy
+
+    return read_operator_policy(environ, limits)
 
 
 class _Locks:

@@ -12,6 +12,7 @@ from render.checks.folder_rules import (
     not_renderable,
 )
 from render.checks.model import Checked, Finding
+from render.checks.policy_rule import policy_refused
 from render.checks.rendered_rules import rendered_inconsistent
 from render.lean import TypeAlias
 
@@ -26,6 +27,7 @@ _FOLDER_RULES: Mapping[str, Rule] = {
     "not-renderable": not_renderable,
     "rendered-inconsistent": rendered_inconsistent,
     "family-scattered": family_scattered,
+    "policy-refused": policy_refused,
 }
 
 

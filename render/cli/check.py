@@ -12,12 +12,16 @@ from render.checks.formats import (
     format_findings,
     sarif_document,
 )
-from render.cli.operator_options import operator_settings
+from render.cli.operator_options import POLICY, OperatedCommand, operator_settings
 from render.cli.options import folders_argument, output_option
 from render.cli.output import Output
 
 
-@click.command(epilog="Examples: xplock check clusters/*/*; xplock check -o sarif clusters/* > xplock.sarif")
+@click.command(
+    cls=OperatedCommand,
+    settings=(POLICY,),
+    epilog="Examples: xplock check clusters/*/*; xplock check -o sarif clusters/* > xplock.sarif",
+)
 @folders_argument
 @click.option(
     "--same-cluster",

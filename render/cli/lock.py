@@ -13,6 +13,7 @@ from render.cli.mimic import check_mimic_usage, write_mimic
 from render.cli.operator_options import (
     CACHE,
     GIT_TOKEN,
+    POLICY,
     REGISTRIES,
     OperatedCommand,
     given_words,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=OperatedCommand,
-    settings=(*CACHE, *REGISTRIES, GIT_TOKEN),
+    settings=(POLICY, *CACHE, *REGISTRIES, GIT_TOKEN),
     epilog="Examples: xplock lock; xplock lock -P provider-aws-s3=v1.2.0; xplock lock --check clusters/*",
 )
 @folders_argument

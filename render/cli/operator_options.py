@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,15 +18,28 @@ _WORDS = f"{__name__}.words"
 class Setting(click.Option):
     """An option that replaces a variable; errors about its text name the option."""
 
-    def __init__(self, flag: str, variable: str, help: str, check: Check | None = None, **more: Any) -> None:
+    def __init__(
+        self,
+        flag: str,
+        variable: str,
+        help: str,
+        check: Check | None = None,
+        *,
+        whole_path: bool = False,
+        **more: Any,
+    ) -> None:
         super().__init__([flag], help=f"{help} [{variable}]", expose_value=False, callback=_remember, **more)
         self.variable = variable
         self.check = check
+        # Whether the variable has to hold a path from the root, where an option may be relative.
+        self.whole_path = whole_path
 
     def text(self, value: Any) -> str:
         """Return the text that the variable would have."""
         if self.multiple:
             return ",".join(value)
+        if self.whole_path and value:
+            return str(Path(value).absolute())
         return "" if self.is_flag else str(value)
 
 
@@ -74,7 +88,7 @@ def _remember(context: click.Context, option: click.Parameter, value: Any) -> No
     if option.check:
         option.check({flag: text}, flag)
     given[option.variable] = text
-    texts = value if option.multiple else [text]
+    texts = value if option.multiple else [str(value)]
     given_words(context).extend([flag] if option.is_flag else [word for one in texts for word in (flag, one)])
 
 
@@ -108,6 +122,14 @@ CACHE = (
         type=click.Path(file_okay=False),
     ),
     Setting("--no-cache", "XPLOCK_CACHE_DIR", "Neither read nor write the cache.", is_flag=True),
+)
+POLICY = Setting(
+    "--policy",
+    "XPLOCK_POLICY",
+    "A policy that packages have to satisfy besides that of their folder.",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    whole_path=True,
 )
 DEADLINE = Setting(
     "--deadline", "XPLOCK_DEADLINE", "How long the whole run may take.", _check_seconds, metavar="SECONDS"

@@ -9,6 +9,7 @@ from render.app.operator_settings import OperatorSettings
 from render.app.render import render_folder
 from render.cli.operator_options import (
     CACHE,
+    POLICY,
     REGISTRIES,
     OperatedCommand,
     given_settings,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=OperatedCommand,
-    settings=(*CACHE, *REGISTRIES),
+    settings=(POLICY, *CACHE, *REGISTRIES),
     epilog="Examples: xplock render | kubectl apply -f -; xplock render platform/ --out rendered; "
     "xplock render --resolve",
 )
@@ -58,9 +59,10 @@ def render(
     """Render what is locked in DIR: the packages, pinned, and every other object of the folder.
 
     Neither network nor git is used. A lock that is missing or out of date is an error.
-    --offline, --layout and the operator's settings are for --resolve.
+    --offline, --layout and the operator's settings but --policy are for --resolve.
     """
-    if (offline or layouts or given_settings(click.get_current_context())) and not resolve:
+    asking = given_settings(click.get_current_context()).keys() - {POLICY.variable}
+    if (offline or layouts or asking) and not resolve:
         raise click.UsageError("--offline, --layout and the operator's settings need --resolve")
     if target is not None and real_path(target) == real_path(folder):
         raise click.BadParameter("it is the folder that is rendered", param_hint="'--out'")

@@ -5,10 +5,12 @@ from pathlib import Path
 
 from render.crossplane import first_version, unfit_settings
 from render.errors import RenderError, in_one_line
+from render.inputs.policies.keys import POLICY
 from render.inputs.problems import placed
 from render.inputs.roots import parse_package, parse_request
 from render.inputs.settings_entries import MOVES, OVERRIDES, parse_moves, parse_override, parse_uses
 from render.inputs.table import Choice, Entries, Entry, Flag, Group, Key, Text, Texts, read_entry
+from render.lean import TYPE_CHECKING
 from render.limits import Limits
 from render.mirrors import BARE, FULL, Mirror
 from render.names import DNS_LABEL, DNS_LABEL_MEANING, DNS_NAME
@@ -29,6 +31,9 @@ from render.system.files import is_folder
 from render.versions import Version, parse_version
 from render.yaml.documents import file_rules, parse_documents
 from render.yaml.fields import Fields, Problems
+
+if TYPE_CHECKING:
+    from render.policy.model import Policy
 
 # The parser and the JSON Schema both come from this table.
 KEYS = (
@@ -170,6 +175,7 @@ KEYS = (
         "A registry with copies of everything that is locked. Crossplane pulls from there: pins lead to it, and "
         "ImageConfigs for it are rendered. Packages are still fetched from where they come from.",
     ),
+    POLICY,
 )
 
 
@@ -216,6 +222,7 @@ def _parse_settings(fields: Fields, folder: Path, limits: Limits, boundary: Boun
         overlay=_parse_overlay(top, folder, boundary),
         layouts=tuple(_parse_layouts(top, folder)),
         mirror=_parse_mirror(top),
+        policy=_parse_policy(top),
         given={key: value for key, value in top.value.items() if key not in ("roots", "rewrites")},
     )
     _refuse_unfit(fields, settings)
@@ -285,6 +292,15 @@ def _parse_mirror(top: Entry) -> Mirror | None:
     with entry.fields.errors_at("to"):
         return Mirror(parse_prefix(said["to"]), said.get("paths", FULL), said.get("pullSecret"))
     return None
+
+
+def _parse_policy(top: Entry) -> "Policy | None":
+    if "policy" not in top.groups:
+        return None
+    # Imported late: few folders have a policy, and rendering applies none.
+    from render.inputs.policies.parse import parse_policy
+
+    return parse_policy(top, SETTINGS_FILE)
 
 
 def _parse_prefix(entry: Entry, taken: set[str]) -> str | None:

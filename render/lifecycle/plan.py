@@ -73,6 +73,7 @@ def _lock_package(
         groups=defined_groups(chosen.kind, chosen.package.objects),
         family=metadata.family,
         crossplane=metadata.crossplane.text if metadata.crossplane else None,
+        **context.judge.locked_fields(chosen.package),
     )
 
 

@@ -12,6 +12,7 @@ from render.live.installed import NOTHING_INSTALLED
 from render.live.lock import LiveLock
 from render.lock.model import Lock, LockedPackage, Provided, State
 from render.moves import Move, Strategy
+from render.policy.judge import Judge
 from render.references import Source
 from render.requests import Root
 from render.resolve.model import Resolution
@@ -66,6 +67,8 @@ class Context:
     neighbours: Neighbours = NO_NEIGHBOURS
     # The cluster's Lock, given by the user where packages were installed before they were locked.
     live: LiveLock = NOTHING_INSTALLED
+    # The policies that versions had to satisfy.
+    judge: Judge = field(default_factory=Judge)
     # Fetches the objects of installed packages; without it they are not compared.
     objects: "InstalledObjects | None" = None
     # Whether a package may leave although its installed objects cannot be fetched any more.

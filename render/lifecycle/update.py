@@ -4,7 +4,7 @@ Rendering starts from the lock, and imports nothing of this folder.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from render.commands import LockCall, git, xplock
@@ -23,6 +23,7 @@ from render.lifecycle.ownership import (
     note_unknown_objects,
 )
 from render.lifecycle.plan import make_plan
+from render.lifecycle.policies import note_policies
 from render.lifecycle.preferences import (
     family_followers,
     kept_candidates,
@@ -44,6 +45,7 @@ from render.lock.merge import merge_sides
 from render.lock.model import Lock, State
 from render.lock.parse import ConflictedLock, DoubledLock, parse_lock
 from render.lock.stale_entries import stale_bounds, warn_of_stale_names
+from render.policy.judge import Judge
 from render.references import Source
 from render.requests import Root
 from render.resolve.model import Catalog, Wanted
@@ -65,6 +67,8 @@ class LockOptions:
     live: LiveLock | None = None
     # The command, which advice repeats with other options; without one, `lock` of the folder.
     call: LockCall | None = None
+    # The policies that versions have to satisfy.
+    judge: Judge = field(default_factory=Judge)
 
     @property
     def asks_for_more(self) -> bool:
@@ -149,6 +153,7 @@ def _make_context(
         record=inputs.record,
         neighbours=neighbours.after_moves(inputs.settings.moves, before).leaving_out(own),
         live=options.live or NOTHING_INSTALLED,
+        judge=options.judge,
         objects=InstalledObjects(catalog),
         accept_unknown_objects=options.accept_unknown_objects,
         folder=str(inputs.folder),
@@ -186,6 +191,7 @@ def _make_wanted(inputs: Inputs, context: Context, options: LockOptions) -> Want
         complete_partial=settings.partial_dependencies == "complete",
         allow_lower=options.allow_lower,
         served=tuple(Source(prefix.partition("/")[0], "") for prefix, _ in settings.layouts if prefix),
+        judge=context.judge,
         call=context.call,
     )
 
@@ -193,6 +199,7 @@ def _make_wanted(inputs: Inputs, context: Context, options: LockOptions) -> Want
 def _notes(plan: Plan, lock: Lock) -> Iterator[str]:
     crossplane, before = plan.context.settings.crossplane_version, plan.before
     yield from notes(plan.answer.resolution)
+    yield from note_policies(plan)
     yield from plan.answer.notes
     yield from warn_of_stale_names(before, crossplane)
     yield from note_lost_fields(plan)

@@ -1,5 +1,6 @@
 """The entries of LockDetails: all about a package that has no place in Crossplane's own Lock."""
 
+import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
@@ -18,6 +19,7 @@ from render.references import (
     parse_digest,
     parse_source,
 )
+from render.texts import hides_something
 from render.yaml.fields import Fields, describe
 
 W = TypeVar("W", bound=StrEnum)
@@ -43,6 +45,8 @@ _PACKAGE_FIELDS = frozenset(
         "groups",
         "family",
         "crossplane",
+        "licence",
+        "releasedAt",
         "fields",
         "overrides",
     }
@@ -54,6 +58,8 @@ _PROVIDED_FIELDS = frozenset(
 )
 _REPLACED_FIELDS = frozenset({"source", "strategy", "consent"})
 _PIN_FIELDS = frozenset({"tag", "source", "installedAs", "digest"})
+# Not parsed any further: rendering needs no times.
+_RELEASED_AT = r"2[0-9]{3}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]Z (?:claimed|proven)"
 _NO_SOURCE = Source("", "")
 
 
@@ -169,6 +175,20 @@ def _read_constraint(entry: Fields, key: str) -> str | None:
     return text
 
 
+def _read_licence(entry: Fields, key: str) -> str | None:
+    text = entry.optional_text(key)
+    if text is not None and (not text or hides_something(text)):
+        entry.complain(f"expected the words of a licence, found {describe(text)}", key)
+    return text
+
+
+def _read_released_at(entry: Fields, key: str) -> str | None:
+    text = entry.optional_text(key)
+    if text is not None and not re.fullmatch(_RELEASED_AT, text):
+        entry.complain(f"expected a time in UTC and its kind, found {describe(text)}", key)
+    return text
+
+
 def _read_texts(entry: Fields, key: str) -> tuple[str, ...]:
     return tuple(entry.list_of_texts(key))
 
@@ -259,6 +279,8 @@ _OPTIONAL: Mapping[str, tuple[str, Callable[[Fields, str], Any]]] = {
     "groups": ("groups", _read_texts),
     "family": ("family", Fields.optional_text),
     "crossplane": ("crossplane", _read_constraint),
+    "licence": ("licence", _read_licence),
+    "releasedAt": ("released_at", _read_released_at),
     "detached": ("detached", _read_texts),
     "fields": ("fields", _read_mapping),
     "overrides": ("overrides", _read_mapping),

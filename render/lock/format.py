@@ -153,6 +153,8 @@ def _details_entry(package: LockedPackage) -> dict[str, Any]:
         "groups": list(package.groups) or None,
         "family": package.family,
         "crossplane": package.crossplane,
+        "licence": package.licence,
+        "releasedAt": package.released_at,
         "fields": package.fields or None,
         "overrides": package.overrides or None,
         "keptPins": [_pin_entry(pin) for pin in package.kept_pins] or None,

@@ -126,6 +126,9 @@ class LockedPackage(_Pinned):
     groups: tuple[str, ...] = ()
     family: str | None = None
     crossplane: str | None = None
+    # Its licence in its own words, and when it was released with the kind of that time; only if a policy asks.
+    licence: str | None = None
+    released_at: str | None = None
     # Why Crossplane must not check its dependencies, a line each; without a reason it does.
     detached: tuple[str, ...] = ()
     # The fields of the user's manifest beyond spec.package; they stay when the manifest goes.

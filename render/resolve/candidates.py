@@ -23,7 +23,9 @@ class Universe:
     candidates: tuple[Candidate, ...]
     # Why there are none, if the source cannot be used at all.
     problem: str = ""
-    # Advice on that.
+    # Whether that is because policies refuse the source.
+    refused: bool = False
+    # Advice on the problem.
     advice: tuple[str, ...] = ()
     # The folder that provides the package, if one does: then there is nothing to choose.
     provider: str = ""

@@ -6,17 +6,23 @@ from typing import TypeAlias
 
 from render.errors import RenderError, Unsatisfiable
 from render.references import Source
-from render.resolve.candidates import ANYTHING, Universe
+from render.resolve.candidates import ANYTHING, Bits, Universe, bit
 from render.resolve.model import Candidate, Edge
 from render.resolve.solver import Fact, Incompatibility
 from render.texts import first_lines, first_names
 
 _SHOWN_VERSIONS = 6
 _SHOWN_LINES = 8
+_SHOWN_REFUSED = 3
+_SHOWN_WAYS = 4
 
 
 class NoSolution(Unsatisfiable):
     """No set of versions satisfies every constraint."""
+
+
+class RefusedByPolicy(NoSolution):
+    """No set of versions that policies allow satisfies every constraint."""
 
 
 class MissingPackage(RenderError):
@@ -81,7 +87,7 @@ def explain(
 ) -> RenderError:
     """Return the error for a search without a solution; `listed` has the versions that registries list."""
     edges = [fact for fact in facts if fact.edge]
-    target = _disputed(edges, universe) if edges else None
+    target = _disputed(facts, universe) if edges else None
     if target is None:
         return NoSolution(
             "no package can be used", why=[fact.problem for fact in facts], next=_advice((), suggestions)
@@ -91,12 +97,16 @@ def explain(
     others = [fact for fact in edges if fact not in about]
     why = [
         *accepted(about),
-        *_existing(there, listed(target)),
+        # Nothing is asked of a source that policies refuse.
+        *_existing(there, None if there.refused else listed(target)),
         *_untagged(about, there),
-        *(fact.problem for fact in facts if fact.problem),
+        *_problems(facts),
         *accepted(others),
     ]
     lines = first_lines(why, _SHOWN_LINES)
+    refused = [fact for fact in facts if fact.refused]
+    if there.refused or refused:
+        return _refused(target, lines, there, [*about, *refused], suggestions)
     if there.problem:
         # A package that only other packages require is not misspelt by the user.
         asked = any(fact.edge and fact.edge.dependant is None for fact in about)
@@ -110,10 +120,45 @@ def explain(
     return NoSolution(what, why=lines, next=_advice(about, suggestions, there.provider))
 
 
+def _refused(
+    target: Source, why: Sequence[str], there: Universe, facts: Sequence[Fact], suggestions: Sequence[Advised]
+) -> RefusedByPolicy:
+    """Return the error for packages that constraints accept, and policies do not allow."""
+    if there.refused:
+        what = f"{target} is required, and its source is not allowed"
+    else:
+        sources = sorted({str(fact.refused) for fact in facts if fact.refused})
+        what = f"no version of {' or of '.join(sources)} suits its dependants and is allowed"
+    advice = dict.fromkeys([*there.advice, *(line for fact in facts for line in fact.advice)])
+    ways = [*map(str, suggestions), *advice][:_SHOWN_WAYS]
+    # Every way helps by itself.
+    return RefusedByPolicy(
+        what,
+        why=why,
+        next=[f"{'or ' if i else ''}{line.removeprefix('or ')}" for i, line in enumerate(ways)],
+    )
+
+
+def _problems(facts: Sequence[Fact]) -> Iterator[str]:
+    """Yield why candidates cannot be used; of many that policies refuse, the highest ones."""
+    yield from (fact.problem for fact in facts if fact.problem and fact.refused is None)
+    groups: dict[Source, list[Fact]] = {}
+    for fact in facts:
+        if fact.refused:
+            groups.setdefault(fact.refused, []).append(fact)
+    for refused in groups.values():
+        ranked = sorted(refused, key=lambda fact: _rank(fact.candidate or Candidate(None)), reverse=True)
+        yield from first_lines([fact.problem for fact in ranked], _SHOWN_REFUSED)
+
+
 def _disputed(facts: Sequence[Fact], universe: Callable[[Source], Universe]) -> Source:
     """Return the source without a version that all its dependants accept; of several, that with most dependants."""
     sources = list(dict.fromkeys(fact.edge.source for fact in facts if fact.edge))
-    empty = [source for source in sources if not _agreed(source, facts, universe(source))]
+    empty = [
+        source
+        for source in sources
+        if not _agreed(source, facts, universe(source)) & ~_ruled_out(source, facts, universe(source))
+    ]
     return max(empty or sources, key=lambda source: len(_by_dependant(source, facts)))
 
 
@@ -125,6 +170,12 @@ def _agreed(source: Source, facts: Sequence[Fact], there: Universe) -> int:
             accepted |= there.answering(edge.request)
         agreed &= accepted
     return agreed
+
+
+def _ruled_out(source: Source, facts: Sequence[Fact], there: Universe) -> Bits:
+    """Return the candidates that policies refuse."""
+    refused = {fact.candidate for fact in facts if fact.refused == source}
+    return sum(bit(i) for i, candidate in enumerate(there.candidates) if candidate in refused)
 
 
 def _by_dependant(source: Source, facts: Sequence[Fact]) -> dict[Source | None, list[Edge]]:

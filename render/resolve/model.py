@@ -8,6 +8,7 @@ from typing import Protocol
 from render.commands import LockCall
 from render.constraints import ANY
 from render.packages import Dependency, Kind, Package
+from render.policy.judge import Judge
 from render.references import Digest, Reference, Source
 from render.requests import Request, Root
 from render.versions import Version
@@ -141,5 +142,7 @@ class Wanted:
     allow_lower: bool = False
     # Sources or prefixes that layouts stand in for: their hosts exist.
     served: tuple[Source, ...] = ()
+    # The policies that candidates have to satisfy.
+    judge: Judge = field(default_factory=Judge)
     # The command that advice repeats with other options.
     call: LockCall = field(default_factory=LockCall)

@@ -37,6 +37,7 @@ class Fetcher:
         self._pinned = wanted.pinned
         self._provided = wanted.provided
         self._follow_families = wanted.follow_families
+        self._judge = wanted.judge
         self._workers = Workers(limits.parallel, name="xplock-fetch")
         self._lock = Lock()
         self._asked: dict[object, Future[Any]] = {}
@@ -71,7 +72,7 @@ class Fetcher:
         level the first dependency of every package comes before the second of any: the dependencies of one
         package often belong to one family, so the other packages lead to the other families.
         """
-        if edge.source in self._provided:
+        if edge.source in self._provided or self._judge.refuse_source(edge.source):
             return
         with self._lock:
             is_first = edge.source not in self._guessed
@@ -105,6 +106,8 @@ class Fetcher:
             self._guess(edge.source, universe.candidates[highest(bits)], urgency)
 
     def _guess(self, source: Source, candidate: Candidate, urgency: int) -> None:
+        if self._judge.refuse_source(source, candidate.tag, candidate.digest):
+            return
         found = self._package(source, candidate, urgency)
         found.add_done_callback(lambda future: self._expect_dependencies(source, candidate, urgency, future))
 

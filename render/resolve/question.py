@@ -6,6 +6,7 @@ from dataclasses import replace
 from render.errors import RenderError, UnusableContent
 from render.limits import LimitExceeded
 from render.packages import Package
+from render.policy.model import Verdict
 from render.references import Digest, Source
 from render.registry.oci import MissingBlob, NotFound
 from render.requests import Request
@@ -86,7 +87,13 @@ class Question:
             # The folder that provides it has resolved its dependencies.
             return []
         candidate = self.universe(source).candidates[index]
+        refused = self._wanted.judge.refuse_source(source, candidate.tag, candidate.digest)
+        if refused:
+            return [_refusal(source, index, candidate, refused)]
         package = self._package(source, candidate)
+        verdicts = self._wanted.judge.refuse(candidate.tag, package)
+        if verdicts:
+            return [_refusal(source, index, candidate, verdicts)]
         crossplane = package.metadata.crossplane
         if self._wanted.crossplane and crossplane and not crossplane.accepts(self._wanted.crossplane):
             problem = f"{source} {candidate} needs Crossplane {crossplane.text}, and yours is {self._wanted.crossplane}"
@@ -152,7 +159,7 @@ class Question:
     def missing(self, edge: Edge) -> MissingVersion | None:
         """Return the error for a request for a tag that no registry has; only conflicts need to know."""
         source, tag = edge.source, edge.request.tag
-        if tag is None or edge.request.digest is not None:
+        if tag is None or edge.request.digest is not None or self._wanted.judge.refuse_source(source, tag):
             return None
         candidate = Candidate(tag, parse_candidate(tag))
         try:
@@ -271,6 +278,11 @@ class Question:
     def _make_universe(self, source: Source) -> Universe:
         if source in self._wanted.provided:
             return Universe((self._wanted.provided[source],), provider=self._wanted.providers.get(source, ""))
+        refused = self._wanted.judge.refuse_source(source)
+        if refused:
+            problem = "; ".join(map(str, refused))
+            advice = tuple(line for verdict in refused for line in verdict.advice)
+            return Universe((), problem=problem, refused=True, advice=advice)
         requests = self._requests.get(source, set())
         tags = {request.only_tag for request in requests}
         if len(tags) == 1 and source not in self._listed and (tag := tags.pop()):
@@ -295,6 +307,16 @@ class Question:
         versions = [version.text for version in order_candidates(tags)] if ranged else []
         named = sorted({request.tag for request in exact if request.tag and not request.digest} - {*versions})
         return {**self._fetcher.digests(source, (*named, *versions)), **named_by_user}
+
+
+def _refusal(
+    source: Source, index: int, candidate: Candidate, verdicts: Sequence[Verdict]
+) -> Incompatibility:
+    """Return the fact that policies refuse a candidate."""
+    problem = "; ".join(map(str, verdicts))
+    advice = tuple(line for verdict in verdicts for line in verdict.advice)
+    fact = Fact(candidate=candidate, problem=problem, advice=advice, refused=source)
+    return Incompatibility({source: bit(index)}, fact)
 
 
 def _drop_unasked_version(chosen: Chosen, edges: Sequence[Edge]) -> Chosen:

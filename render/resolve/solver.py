@@ -35,6 +35,8 @@ class Fact:
     problem: str = ""
     # Advice, if something other than another version helps.
     advice: tuple[str, ...] = ()
+    # The source of the candidate, if policies refuse it.
+    refused: Source | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

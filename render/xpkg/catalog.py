@@ -1,21 +1,24 @@
 """Packages by reference, in the form that the solver asks for: tags of a source, and the package of a reference."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from render.limits import Limits
 from render.packages import Package, PackagedObject
+from render.policy.model import Evidence
 from render.references import Digest, Reference, Source
 from render.registry.routes import Images
 from render.xpkg.contents import Contents, parse_meta, read_contents
 from render.xpkg.definitions import Definitions, parse_definitions
+from render.xpkg.evidence import evidence_of, read_claims
 from render.xpkg.image import fetch_image, fetch_package_yaml
 from render.xpkg.package_errors import naming_package
 
 _FACTS = "package"
 _DEFINITIONS = "definitions"
+_CLAIMS = "claims"
 # Raised whenever a package is read more strictly: facts that an older version kept are not used again.
 _FORMAT = 3
 
@@ -60,6 +63,20 @@ class Catalog:
             stored = self.facts.get_facts(digest, _DEFINITIONS)
             found = parse_definitions(stored) if stored else None
             return found or self._read(reference.source, digest).definitions
+
+    def evidence(self, package: Package) -> Evidence:
+        """Return what a package says about itself that a policy asks for."""
+        with naming_package(str(Reference(package.source, digest=package.digest)), package.source):
+            return evidence_of(package.metadata, self._claims(package.source, package.digest))
+
+    def _claims(self, source: Source, digest: Digest) -> Mapping[str, str]:
+        stored = self.facts.get_facts(digest, _CLAIMS)
+        claims = _parse_claims(stored) if stored else None
+        if claims is None:
+            image = fetch_image(self.images, Reference(source, digest=digest), self.limits)
+            claims = read_claims(self.images, image, self.limits)
+            self.facts.put_facts(digest, _CLAIMS, json.dumps({"format": _FORMAT, **claims}).encode())
+        return claims
 
     def _facts(self, source: Source, digest: Digest) -> "_Facts":
         stored = self.facts.get_facts(digest, _FACTS)
@@ -111,6 +128,15 @@ def _parse_facts(data: bytes) -> _Facts | None:
         return found if facts["format"] == _FORMAT else None
     except (ValueError, KeyError, TypeError, RecursionError):
         # Damaged, or written by a version that stored other facts.
+        return None
+
+
+def _parse_claims(data: bytes) -> Mapping[str, str] | None:
+    try:
+        claims = json.loads(data)
+        current = claims.pop("format") == _FORMAT
+        return {name: _text(text) for name, text in claims.items()} if current else None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

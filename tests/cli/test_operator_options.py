@@ -282,21 +282,22 @@ REGISTRIES = {
     "--deadline": "XPLOCK_DEADLINE",
 }
 GIT_TOKEN = {"--git-token-file": "XPLOCK_GIT_TOKEN_FILE"}
+POLICY = {"--policy": "XPLOCK_POLICY"}
 CACHE = {"--cache-dir": "XPLOCK_CACHE_DIR", "--no-cache": "XPLOCK_CACHE_DIR"}
 
 
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        ("lock", CACHE | REGISTRIES | GIT_TOKEN),
-        ("render", CACHE | REGISTRIES),
+        ("lock", CACHE | REGISTRIES | GIT_TOKEN | POLICY),
+        ("render", CACHE | REGISTRIES | POLICY),
         ("outdated", CACHE | REGISTRIES),
         # A registry is asked what it has now.
         ("verify", REGISTRIES),
         ("package push", CACHE | REGISTRIES),
         ("package inspect", CACHE | REGISTRIES),
         ("commit", GIT_TOKEN | {"--ca-bundle": "XPLOCK_CA_BUNDLE", "--deadline": "XPLOCK_DEADLINE"}),
-        ("check", {}),
+        ("check", POLICY),
         ("plugin generate", {}),
     ],
 )

@@ -39,6 +39,8 @@ LOCKED: Mapping[str, tuple[object, str]] = {
     "groups": (("dns.example.org",), "dns.example.org"),
     "family": ("dns", "family: none"),
     "crossplane": (">=v9", ">=v9"),
+    "licence": ("BUSL-1.1", "licence: none -> BUSL-1.1"),
+    "released_at": ("2026-01-31T12:00:00Z claimed", "2026-01-31T12:00:00Z claimed"),
     "detached": (("because of it",), "because of it"),
     "fields": ({"spec": {"revisionHistoryLimit": 7}}, "spec.revisionHistoryLimit: 7"),
     "overrides": ({"metadata": {"labels": {"a.b/c": "d"}}}, 'metadata.labels["a.b/c"]: "d"'),

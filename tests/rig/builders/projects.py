@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from render.app.package import build_into_layout
@@ -11,7 +12,9 @@ from render.lock.file import read_lock
 from render.lock.model import Lock
 from render.references import parse_reference
 from render.registry.layout import Layout
+from render.registry.oci import digest_of
 from render.system.files import LOCK_FILE
+from render.xpkg.packing import PackedImage
 from rig.builders.packages import an_object, build
 
 HOME = "xpkg.example.org/acme"
@@ -39,6 +42,7 @@ class World:
         crds: Sequence[str] = (),
         family: str = "",
         annotations: Mapping[str, str] | None = None,
+        created: str = "",
     ) -> None:
         """Put a version into the registry: "app v1.0.0", and what it depends on; dependencies are published first."""
         name, version = package.split()
@@ -49,6 +53,8 @@ class World:
         )
         files = {"crossplane.yaml": meta} | {f"{crd}.yaml": _crd(crd) for crd in crds}
         built = build(self.folder / "build" / name / version, files)
+        if created:
+            built = replace(built, image=created_at(built.image, created))
         build_into_layout(built, Layout(self.layout, Limits()), [parse_reference(f"{at(name)}:{version}")])
 
     def project(self, name: str, *roots: str, more: str = "") -> Path:
@@ -102,6 +108,13 @@ def format_metadata(
         },
     }
     return json.dumps(meta)
+
+
+def created_at(image: PackedImage, time: str) -> PackedImage:
+    """Return an image that claims another time in its configuration."""
+    config = json.dumps({**json.loads(image.config), "created": time}).encode()
+    described = replace(image.manifest.config, digest=digest_of(config), size=len(config))
+    return replace(image, manifest=replace(image.manifest, config=described), config=config)
 
 
 def moves(old: str, *new: str, strategy: str = "") -> str:

@@ -1,0 +1,115 @@
+"""The keys of `policy`, in xplock.yaml and in the operator's file."""
+
+from render.inputs.table import Choice, Entries, Group, Key, Text, Texts
+
+_UNKNOWN = ("warn", "refuse", "allow")
+_SOURCE = Key("source", Text(), "The source of the package.", required=True)
+
+POLICY = Key(
+    "policy",
+    Group(
+        (
+            Key(
+                "sources",
+                Group(
+                    (
+                        Key(
+                            "allow",
+                            Texts(Text()),
+                            "Registries, or paths in them; packages come from nowhere else.",
+                        ),
+                        Key(
+                            "deny",
+                            Entries(
+                                (
+                                    Key("prefix", Text(), "A registry, or a path in one.", required=True),
+                                    Key("reason", Text(), "Shown to those who ask for it.", required=True),
+                                )
+                            ),
+                            "What no package comes from, even if it is allowed, too.",
+                        ),
+                    )
+                ),
+                "Where packages come from. Nothing is asked of other places.",
+            ),
+            Key(
+                "licences",
+                Group(
+                    (
+                        Key(
+                            "allow",
+                            Texts(Text()),
+                            "Licences by their SPDX names; they have to be enough for the package's own expression.",
+                            examples=("Apache-2.0",),
+                        ),
+                        Key(
+                            "unknown",
+                            Choice(_UNKNOWN, default="warn"),
+                            "What to do with a package that names no licence, or one that is no SPDX expression.",
+                        ),
+                        Key(
+                            "clarify",
+                            Entries(
+                                (
+                                    _SOURCE,
+                                    Key(
+                                        "licence",
+                                        Text(),
+                                        "Its licence, as an SPDX expression.",
+                                        required=True,
+                                    ),
+                                )
+                            ),
+                            "Licences of packages that name none, or a wrong one.",
+                        ),
+                    )
+                ),
+                "Which licences packages have, in their own words.",
+            ),
+            Key(
+                "age",
+                Group(
+                    (
+                        Key(
+                            "minimum",
+                            Text(),
+                            "How long ago a version must have been released: hours, days or weeks.",
+                            required=True,
+                            examples=("7d", "36h"),
+                        ),
+                        Key(
+                            "unknown",
+                            Choice(_UNKNOWN, default="refuse"),
+                            "What to do with a version that claims no release time, or an impossible one.",
+                        ),
+                        Key(
+                            "exempt",
+                            Texts(Text()),
+                            "Registries, or paths in them, whose packages may be of any age.",
+                        ),
+                    )
+                ),
+                "How old a version has to be before it is locked. What is locked already stays.",
+            ),
+            Key(
+                "exceptions",
+                Entries(
+                    (
+                        _SOURCE,
+                        Key("version", Text(), "Its tag or digest; without it, every version."),
+                        Key(
+                            "rule",
+                            Choice(("sources", "licences", "age")),
+                            "The rule that does not apply to it.",
+                            required=True,
+                        ),
+                        Key("reason", Text(), "Why, for reviewers.", required=True),
+                    )
+                ),
+                "Packages that a rule does not apply to.",
+            ),
+        )
+    ),
+    "Which packages are allowed. A version that is not allowed is passed over; the operator may have a policy of their "
+    "own, and both have to allow it.",
+)

@@ -1,0 +1,82 @@
+"""Policies applied to a lock, offline: by what the lock says about its packages, and without the rule about age."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from render.commands import xplock
+from render.errors import Unsatisfiable
+from render.inputs.projects import Inputs
+from render.lean import dataclass
+from render.lock.model import KeptPin, Lock, LockedPackage, State, pin_places
+from render.policy.judge import Judge
+from render.policy.licences import said_licence
+from render.policy.model import Evidence, Judged, Policy, Verdict
+from render.rewrites import Rewrites
+from render.texts import first_lines
+
+_SHOWN = 20
+
+
+class NotAllowed(Unsatisfiable):
+    """A lock with packages that a policy refuses."""
+
+    def __init__(self, folder: Path, refusals: "Sequence[Refusal]") -> None:
+        advice = dict.fromkeys(line for one in refusals for line in one.verdict.advice)
+        super().__init__(
+            f"the lock of {folder} has packages that are not allowed",
+            why=first_lines([str(one.verdict) for one in refusals], _SHOWN),
+            next=[
+                f"lock again, where these policies are set: {xplock('lock', folder=folder)}",
+                *list(advice)[:_SHOWN],
+            ],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A locked package, and why a policy refuses it."""
+
+    package: LockedPackage
+    verdict: Verdict
+
+
+def require_allowed(lock: Lock, policies: tuple[Policy, ...], inputs: Inputs) -> None:
+    """Raise if policies refuse what is locked."""
+    found = find_refused(lock, policies, inputs)
+    if found:
+        raise NotAllowed(inputs.folder, found)
+
+
+def find_refused(lock: Lock, policies: tuple[Policy, ...], inputs: Inputs) -> list[Refusal]:
+    """Return the packages that policies refuse, each with the reason."""
+    judge = Judge(policies, rewrites=Rewrites(inputs.rewrites))
+    # A project decides what leaves and which pins stay, so these have to satisfy the operator all the same.
+    operators = Judge(tuple(policy for policy in policies if policy.author), rewrites=judge.rewrites)
+    found = []
+    for package in lock.installed():
+        if package.state is State.WANTED:
+            found += [Refusal(package, one) for one in judge.judge(as_judged(package)) if one.refused]
+        else:
+            found += [
+                Refusal(package, one) for one in operators.refuse_source(package.source, *_names(package))
+            ]
+        for pin in package.kept_pins:
+            found += [Refusal(package, one) for one in _judge_pin(package, pin, operators)]
+    return found
+
+
+def as_judged(package: LockedPackage) -> Judged:
+    """Return a locked package as policies see it."""
+    evidence = Evidence(said_licence(package.licence))
+    return Judged(package.source, package.version_tag, package.digest, evidence)
+
+
+def _names(package: LockedPackage) -> tuple[str | None, ...]:
+    return package.version_tag, package.digest
+
+
+def _judge_pin(package: LockedPackage, pin: KeptPin, judge: Judge) -> Iterator[Verdict]:
+    place = pin_places(package, pin)[1]
+    # Its package is judged by itself.
+    if place != package.source:
+        yield from judge.refuse_source(place, pin.tag, pin.digest)

@@ -1,0 +1,1 @@
+"""Policies: which packages a project, and its operator, allow."""

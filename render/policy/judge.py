@@ -1,0 +1,119 @@
+"""Every policy that a run has to obey, applied to candidates while they are tried."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+
+from render.lean import Any, dataclass, field, replace
+from render.packages import Package
+from render.policy.model import Evidence, Judged, Policy, Rule, Verdict
+from render.policy.rules import judge_age, judge_licence, judge_source
+from render.references import Digest, InvalidReference, Source, is_digest, parse_reference, parse_source
+from render.rewrites import Rewrites
+
+
+def _know_nothing(_: Package) -> Evidence:
+    return Evidence()
+
+
+def _no_clock() -> datetime:
+    raise AssertionError("only `lock` has a clock")
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Policies that all have to allow a package; without any, everything is allowed."""
+
+    policies: tuple[Policy, ...] = ()
+    examine: Callable[[Package], Evidence] = _know_nothing
+    clock: Callable[[], datetime] = _no_clock
+    # Where the cluster pulls packages from.
+    rewrites: Rewrites = Rewrites(())
+    # What is locked already is not refused for its age.
+    locked: Collection[tuple[Source, Digest]] = ()
+    # Every package that was refused, by its source and by its tag or digest.
+    refused: dict[tuple[Source, str], Sequence[Verdict]] = field(default_factory=dict, compare=False)
+    _time: list[datetime] = field(default_factory=list, compare=False, repr=False)
+
+    @property
+    def needs_evidence(self) -> bool:
+        """Whether a rule asks for more than the source of a package."""
+        return any(policy.licences or policy.age for policy in self.policies)
+
+    def refuse_source(self, source: Source, *versions: str | None) -> list[Verdict]:
+        """Return why nothing of a source, or not this version, may be asked for."""
+        return [
+            verdict for policy in self.policies for verdict in self._judge_places(policy, source, versions)
+        ]
+
+    def _judge_places(
+        self, policy: Policy, source: Source, versions: tuple[str | None, ...]
+    ) -> Iterator[Verdict]:
+        own = judge_source(policy, source, *versions)
+        if own:
+            yield own
+        # A project writes its own rewrites, and must not get around the operator's policy by one.
+        for place in self._places(source, versions) if policy.author else ():
+            verdict = judge_source(policy, place, *versions)
+            if verdict:
+                yield replace(verdict, reason=f"{source} is pulled from {place}: {verdict.reason}")
+
+    def _places(self, source: Source, versions: tuple[str | None, ...]) -> list[Source]:
+        """Return where rewrites lead, other than to the source itself."""
+        ends = ["", *(f"{'@' if is_digest(one) else ':'}{one}" for one in versions if one)]
+        found = []
+        for text in (f"{source}{end}" for end in ends):
+            rewrite = self.rewrites.find(text)
+            # Fetching raises for a rewrite that gives no reference.
+            with suppress(InvalidReference):
+                found += [_parse(rewrite.apply(text))] if rewrite else []
+        return [place for place in dict.fromkeys(found) if place != source]
+
+    def refuse(self, tag: str | None, package: Package) -> Sequence[Verdict]:
+        """Return why a package is refused."""
+        verdicts = [verdict for verdict in self._verdicts(tag, package) if verdict.refused]
+        if verdicts:
+            self.refused[package.source, tag or package.digest] = verdicts
+        return verdicts
+
+    def warnings(self, tag: str | None, package: Package) -> list[Verdict]:
+        """Return what is to be said about a package that is allowed."""
+        return [verdict for verdict in self._verdicts(tag, package) if not verdict.refused]
+
+    def locked_fields(self, package: Package) -> Mapping[str, Any]:
+        """Return the evidence that a lock holds of a package: only as much as policies ask for."""
+        evidence = self.examine(package) if self.needs_evidence else Evidence()
+        asked = {rule for policy in self.policies for rule in policy.rules}
+        return {
+            "licence": evidence.licence if Rule.LICENCES in asked else None,
+            "released_at": str(evidence.released) if Rule.AGE in asked and evidence.released else None,
+        }
+
+    def judge(self, judged: Judged) -> Iterator[Verdict]:
+        """Apply every rule that needs no clock to a package."""
+        for policy in self.policies:
+            yield from self._judge_places(policy, judged.source, (judged.tag, judged.digest))
+            licence = judge_licence(policy, judged)
+            if licence:
+                yield licence
+
+    def _verdicts(self, tag: str | None, package: Package) -> Iterator[Verdict]:
+        evidence = self.examine(package) if self.needs_evidence else Evidence()
+        judged = Judged(package.source, tag, package.digest, evidence)
+        yield from self.judge(judged)
+        if (package.source, package.digest) not in self.locked:
+            aged = (judge_age(policy, judged, self._now()) for policy in self.policies if policy.age)
+            yield from (verdict for verdict in aged if verdict)
+
+    def _now(self) -> datetime:
+        # Read once: every candidate of a run is judged at one time.
+        if not self._time:
+            self._time.append(self.clock())
+        return self._time[0]
+
+
+def _parse(text: str) -> Source:
+    try:
+        return parse_source(text)
+    except InvalidReference:
+        return parse_reference(text).source

@@ -1,0 +1,139 @@
+"""The rules of one policy, each applied to one package."""
+
+from datetime import datetime
+
+from render.errors import InvalidInput
+from render.policy.licences import is_allowed, licences_in, parse_expression
+from render.policy.model import AgeRule, Judged, LicenceRule, Policy, Rule, Unknown, Verdict, is_below
+from render.policy.times import Released, format_time
+from render.references import Source
+
+
+def judge_source(policy: Policy, source: Source, *versions: str | None) -> Verdict | None:
+    """Apply the rule about sources; with versions, exceptions for others do not count."""
+    rule = policy.sources
+    if rule is None or _is_excepted(policy, source, versions):
+        return None
+    denied = [one for one in rule.deny if is_below((one.prefix,), source)]
+    if denied:
+        # The longest prefix says most.
+        first = max(denied, key=lambda one: len(one.prefix))
+        reason = f"{source} is denied, as is everything below {first.prefix}: {first.reason}"
+        if first.prefix == str(source):
+            reason = f"{source} is denied: {first.reason}"
+        return Verdict(policy, Rule.SOURCES, reason, _except(policy, Rule.SOURCES, source))
+    if rule.allow and not is_below(rule.allow, source):
+        return Verdict(
+            policy,
+            Rule.SOURCES,
+            f"{source} is below none of the allowed sources",
+            (
+                f"add {source} to policy.sources.allow in {policy.name}",
+                *_except(policy, Rule.SOURCES, source),
+            ),
+        )
+    return None
+
+
+def _is_excepted(policy: Policy, source: Source, versions: tuple[str | None, ...]) -> bool:
+    if versions:
+        return policy.excepts(Rule.SOURCES, source, *versions)
+    # Before any version is known, an exception for one of them lets its source be asked for.
+    return any((one.rule, one.source) == (Rule.SOURCES, source) for one in policy.exceptions)
+
+
+def judge_licence(policy: Policy, judged: Judged) -> Verdict | None:
+    """Apply the rule about licences."""
+    rule = policy.licences
+    if rule is None or policy.excepts(Rule.LICENCES, judged.source, judged.tag, judged.digest):
+        return None
+    text = rule.clarify.get(judged.source) or judged.evidence.licence
+    try:
+        expression = parse_expression(text) if text else None
+    except InvalidInput:
+        expression = None
+    if expression is None:
+        said = f"{judged} says its licence is {text!r}, which is no SPDX expression" if text else ""
+        return _unknown_licence(policy, rule, judged, said or f"{judged} does not say which licence it has")
+    if not rule.allow or is_allowed(expression, list(rule.allow.values())):
+        return None
+    return Verdict(
+        policy,
+        Rule.LICENCES,
+        f"{judged} has the licence {text}, which is not allowed",
+        (
+            f"allow {_named(text)} in policy.licences of {policy.name}",
+            *_except(policy, Rule.LICENCES, judged.source, judged.tag),
+        ),
+    )
+
+
+def _named(text: str | None) -> str:
+    found = {licence.name for licence in licences_in(parse_expression(text or ""))}
+    return str(text) if len(found) == 1 else f"enough of {text}"
+
+
+def _unknown_licence(policy: Policy, rule: LicenceRule, judged: Judged, reason: str) -> Verdict | None:
+    if rule.unknown is Unknown.ALLOW:
+        return None
+    clarify = f"say which it is under policy.licences.clarify of {policy.name}: {{source: {judged.source}, licence: …}}"
+    return Verdict(
+        policy,
+        Rule.LICENCES,
+        reason,
+        (clarify, *_except(policy, Rule.LICENCES, judged.source, judged.tag)),
+        refused=rule.unknown is Unknown.REFUSE,
+    )
+
+
+def judge_age(policy: Policy, judged: Judged, now: datetime) -> Verdict | None:
+    """Apply the rule about age."""
+    rule = policy.age
+    if (
+        rule is None
+        or is_below(rule.exempt, judged.source)
+        or policy.excepts(Rule.AGE, judged.source, judged.tag, judged.digest)
+    ):
+        return None
+    released = judged.evidence.released
+    if released is None or released.time > now:
+        return _unknown_age(policy, rule, judged, released)
+    since = released.time + rule.minimum
+    if since <= now:
+        return None
+    return Verdict(
+        policy,
+        Rule.AGE,
+        f"{judged} was released at {format_time(released.time)}, and is old enough from {format_time(since)} on",
+        ("wait, or take an older version", *_except(policy, Rule.AGE, judged.source, judged.tag)),
+    )
+
+
+def _unknown_age(policy: Policy, rule: AgeRule, judged: Judged, released: Released | None) -> Verdict | None:
+    if rule.unknown is Unknown.ALLOW:
+        return None
+    said = f"{judged} does not say when it was released"
+    if released is not None:
+        said = f"{judged} says it was released at {format_time(released.time)}, which is in the future"
+    return Verdict(
+        policy,
+        Rule.AGE,
+        said,
+        (
+            f"in {policy.name}, exempt its publisher under policy.age: exempt: [{_publisher(judged.source)}]",
+            "or write unknown: warn there",
+            *_except(policy, Rule.AGE, judged.source, judged.tag),
+        ),
+        refused=rule.unknown is Unknown.REFUSE,
+    )
+
+
+def _except(policy: Policy, rule: Rule, source: Source, tag: str | None = None) -> tuple[str, ...]:
+    version = f", version: {tag}" if tag else ""
+    entry = f"{{source: {source}{version}, rule: {rule}, reason: …}}"
+    return (f"or add an exception to policy.exceptions of {policy.name}: {entry}",)
+
+
+def _publisher(source: Source) -> str:
+    registry, organisation = source.home
+    return f"{registry}/{organisation}/"

@@ -1,0 +1,140 @@
+"""Every rule of a policy, applied to one package."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from render.policy.licences import parse_allowed
+from render.policy.model import (
+    AgeRule,
+    Denied,
+    Evidence,
+    ExceptionEntry,
+    Judged,
+    LicenceRule,
+    Policy,
+    Rule,
+    SourceRule,
+    Unknown,
+)
+from render.policy.rules import judge_age, judge_licence, judge_source
+from render.policy.times import Released
+from render.references import Digest, parse_source
+
+STORE = parse_source("xpkg.example.org/acme/provider-store")
+DIGEST = Digest("sha256:" + "0" * 64)
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+def refuses(rule: SourceRule, source: str, *exceptions: ExceptionEntry) -> bool:
+    policy = Policy("xplock.yaml", sources=rule, exceptions=exceptions)
+    return judge_source(policy, parse_source(source)) is not None
+
+
+@pytest.mark.parametrize(
+    ("prefix", "source", "below"),
+    [
+        ("xpkg.example.org/acme", "xpkg.example.org/acme/x", True),
+        ("xpkg.example.org/acme", "xpkg.example.org/acme-evil/x", False),
+        ("xpkg.example.org/acme", "xpkg.example.org/acme", True),
+        ("xpkg.example.org", "xpkg.example.org/acme/x", True),
+        ("xpkg.example.org", "xpkg.example.org.evil.example/acme/x", False),
+        ("xpkg.example.org/acme/x", "xpkg.example.org/acme/xy", False),
+    ],
+)
+def test_prefixes_end_where_a_path_does(prefix: str, source: str, below: bool) -> None:
+    assert refuses(SourceRule(allow=(prefix,)), source) is not below
+    assert refuses(SourceRule(deny=(Denied(prefix, "no"),)), source) is below
+
+
+def test_what_is_denied_is_refused_even_if_it_is_allowed() -> None:
+    rule = SourceRule(allow=(str(STORE),), deny=(Denied("xpkg.example.org", "closed down"),))
+
+    verdict = judge_source(Policy("xplock.yaml", sources=rule), STORE)
+
+    assert verdict
+    assert "closed down" in verdict.reason
+
+
+def test_an_exception_for_one_version_is_for_no_other() -> None:
+    entry = ExceptionEntry(STORE, Rule.SOURCES, "wanted", version="v1.2.3")
+    policy = Policy("xplock.yaml", sources=SourceRule(allow=("xpkg.example.org/labs",)), exceptions=(entry,))
+
+    assert judge_source(policy, STORE) is None
+    assert judge_source(policy, STORE, "v1.2.3", DIGEST) is None
+    assert judge_source(policy, STORE, "v1.2.4", DIGEST)
+
+
+def licensed(text: str | None, *allow: str, unknown: Unknown = Unknown.REFUSE, **more: object) -> str:
+    rule = LicenceRule(parse_allowed(allow), unknown, more.get("clarify", {}))  # type: ignore[arg-type]
+    verdict = judge_licence(
+        Policy("xplock.yaml", licences=rule), Judged(STORE, "v1.0.0", DIGEST, Evidence(text))
+    )
+    return verdict.reason if verdict and verdict.refused else "warned" if verdict else ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Apache-2.0", ""),
+        ("MPL-2.0 OR Apache-2.0", ""),
+        ("BUSL-1.1", "has the licence BUSL-1.1, which is not allowed"),
+        (None, "does not say which licence it has"),
+        ("Apache 2", "says its licence is 'Apache 2', which is no SPDX expression"),
+    ],
+)
+def test_a_licence_is_allowed_refused_or_unknown(text: str | None, expected: str) -> None:
+    assert licensed(text, "Apache-2.0").endswith(expected)
+    assert bool(licensed(text, "Apache-2.0")) is bool(expected)
+
+
+def test_without_a_list_every_known_licence_is_allowed() -> None:
+    assert licensed("BUSL-1.1") == ""
+    assert licensed(None)
+
+
+@pytest.mark.parametrize(
+    ("unknown", "expected"), [(Unknown.WARN, "warned"), (Unknown.ALLOW, "")], ids=["warn", "allow"]
+)
+def test_an_unknown_licence_may_be_allowed_or_warned_of(unknown: Unknown, expected: str) -> None:
+    assert licensed(None, "Apache-2.0", unknown=unknown) == expected
+    # A licence that is known to be another one is no unknown one.
+    assert "BUSL-1.1" in licensed("BUSL-1.1", "Apache-2.0", unknown=unknown)
+
+
+def test_a_clarified_licence_counts_more_than_the_words_of_the_package() -> None:
+    assert licensed("BUSL-1.1", "Apache-2.0", clarify={STORE: "Apache-2.0"}) == ""
+    assert "BUSL-1.1" in licensed("Apache-2.0", "Apache-2.0", clarify={STORE: "BUSL-1.1"})
+
+
+def aged(released: datetime | None, unknown: Unknown = Unknown.REFUSE, **more: object) -> str:
+    rule = AgeRule(timedelta(7), "7d", unknown=unknown, **more)  # type: ignore[arg-type]
+    evidence = Evidence(released=Released(released) if released else None)
+    verdict = judge_age(Policy("xplock.yaml", age=rule), Judged(STORE, "v1.0.0", DIGEST, evidence), NOW)
+    return verdict.reason if verdict and verdict.refused else "warned" if verdict else ""
+
+
+def test_a_version_is_old_enough_to_the_second() -> None:
+    assert aged(NOW - timedelta(7)) == ""
+    assert "old enough from 2026-06-01T00:00:01Z on" in aged(NOW - timedelta(7) + timedelta(seconds=1))
+
+
+def test_a_time_in_the_future_is_unknown() -> None:
+    assert "in the future" in aged(NOW + timedelta(seconds=1))
+    assert aged(NOW + timedelta(1), Unknown.WARN) == "warned"
+    assert aged(NOW + timedelta(1), Unknown.ALLOW) == ""
+
+
+def test_an_unknown_age_comes_with_the_way_out() -> None:
+    policy = Policy("xplock.yaml", age=AgeRule(timedelta(7), "7d"))
+
+    verdict = judge_age(policy, Judged(STORE, "v1.0.0", DIGEST), NOW)
+
+    assert verdict
+    assert any("exempt: [xpkg.example.org/acme/]" in line for line in verdict.advice)
+    assert any("unknown: warn" in line for line in verdict.advice)
+
+
+def test_exempt_publishers_may_release_at_any_time() -> None:
+    assert aged(None, exempt=("xpkg.example.org/acme",)) == ""
+    assert aged(None, exempt=("xpkg.example.org/acm",))

@@ -1,0 +1,141 @@
+"""The operator's policy cannot be weakened by what a project, an Application or a lock says."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rig.builders.projects import HOME, World, at, small_world, text_of
+from rig.commands.run import run_command
+
+DENY_BASE = f"policy: {{sources: {{deny: [{{prefix: {at('base')}, reason: not in this company}}]}}}}\n"
+ALLOW_ALL = "policy: {sources: {allow: [xpkg.example.org]}}\n"
+PLUGIN = (sys.executable, "-m", "render", "plugin", "generate")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """A small ecosystem: app needs base."""
+    return small_world(tmp_path / "repository")
+
+
+@pytest.fixture
+def operator(tmp_path: Path) -> Path:
+    """A policy that denies base, linked twice as Kubernetes mounts it."""
+    (tmp_path / "..data").mkdir()
+    (tmp_path / "..data" / "policy.yaml").write_text(DENY_BASE)
+    (tmp_path / "policy.yaml").symlink_to(tmp_path / "..data" / "policy.yaml")
+    return tmp_path / "policy.yaml"
+
+
+def plugin(folder: Path, *options: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    environ.setdefault("ARGOCD_APP_SOURCE_PATH", folder.name)
+    return subprocess.run(
+        [*PLUGIN, *options],
+        cwd=folder,
+        env={**os.environ, "XPLOCK_CACHE_DIR": "", **environ},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def assert_denied(done: subprocess.CompletedProcess[str]) -> None:
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "not in this company" in done.stderr
+
+
+@pytest.mark.parametrize("lock_policy", ["frozen", "resolve", "commit"])
+def test_the_plugin_renders_no_lock_that_the_operator_refuses(
+    lock_policy: str, world: World, operator: Path
+) -> None:
+    project = world.project("shop", "app:v1.0.0")
+    assert run_command("lock", str(project)).code == 0
+    assert plugin(project, "--lock-policy", lock_policy).returncode == 0
+
+    assert_denied(plugin(project, "--lock-policy", lock_policy, XPLOCK_POLICY=str(operator)))
+
+
+def test_the_plugin_resolves_nothing_that_the_operator_refuses(world: World, operator: Path) -> None:
+    project = world.project("shop", "app:v1.0.0")
+
+    assert_denied(plugin(project, "--lock-policy", "resolve", XPLOCK_POLICY=str(operator)))
+
+
+def test_an_application_can_neither_replace_nor_set_the_policy(world: World, operator: Path) -> None:
+    project = world.project("shop", "app:v1.0.0", more=ALLOW_ALL)
+    mine = project / "mine.policy"
+    mine.write_text(ALLOW_ALL)
+    tenant = {
+        "ARGOCD_ENV_XPLOCK_POLICY": str(mine),
+        "ARGOCD_APP_PARAMETERS": json.dumps([{"name": "policy", "string": str(mine)}]),
+    }
+
+    only_env = {"ARGOCD_ENV_XPLOCK_POLICY": str(mine), "XPLOCK_POLICY": str(operator)}
+    assert_denied(plugin(project, "--lock-policy", "resolve", **only_env))
+    refused = plugin(project, "--lock-policy", "resolve", XPLOCK_POLICY="", **tenant)
+    assert refused.returncode == 2
+    assert "'policy' is not a parameter" in refused.stderr
+
+    # And none sets one, either: what an Application says is no policy of the operator.
+    mine.write_text(DENY_BASE)
+    assert plugin(project, "--lock-policy", "resolve", ARGOCD_ENV_XPLOCK_POLICY=str(mine)).returncode == 0
+
+
+def test_a_file_of_the_project_is_never_the_operators_policy(world: World) -> None:
+    """The plugin runs in the project's folder, where a relative path would lead."""
+    project = world.project("shop", "app:v1.0.0")
+    (project / "policy.txt").write_text(ALLOW_ALL)
+
+    done = plugin(project, "--lock-policy", "resolve", XPLOCK_POLICY="policy.txt")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "XPLOCK_POLICY has to be a whole path" in done.stderr
+
+
+WEAKER = {
+    "allow": "policy: {sources: {allow: [xpkg.example.org]}}\n",
+    "exception": f"policy: {{exceptions: [{{source: {at('base')}, rule: sources, reason: please}}]}}\n",
+    "clarified": f"policy: {{licences: {{clarify: [{{source: {at('base')}, licence: MIT}}]}}}}\n",
+    "rewrite": f"rewrites: [{{from: {at('base')}, to: {at('app')}}}]\n",
+    "partial": "partialDependencies: complete\n",
+}
+
+
+@pytest.mark.parametrize("how", WEAKER)
+def test_no_setting_of_a_project_weakens_the_operators_policy(how: str, world: World, operator: Path) -> None:
+    project = world.project("shop", "app:v1.0.0", more=WEAKER[how])
+
+    done = run_command("lock", str(project), environ={"XPLOCK_POLICY": str(operator)})
+
+    done.assert_refused(4, "not in this company")
+
+
+@pytest.mark.parametrize("state", ["orphaned", "wanted"])
+def test_a_lock_that_calls_a_package_leaving_is_refused_all_the_same(
+    state: str, world: World, operator: Path
+) -> None:
+    project = world.project("shop", "base:v1.0.0", "tool")
+    assert run_command("lock", str(project)).code == 0
+    if state == "orphaned":
+        world.publish("alone v1.0.0")
+        world.project("shop", "alone")
+        assert run_command("lock", str(project)).code == 0
+        assert b"state: orphaned" in text_of(project)
+
+    assert_denied(plugin(project, XPLOCK_POLICY=str(operator)))
+
+
+def test_the_text_of_a_package_cannot_write_to_the_terminal(world: World) -> None:
+    world.publish("odd v1.0.0", annotations={"meta.crossplane.io/license": "MIT\x1b[2J\x1b]0;x\x07"})
+    world.publish("long v1.0.0", annotations={"meta.crossplane.io/license": "MIT OR " * 9_000 + "MIT"})
+    project = world.project(
+        "shop", "odd", "long", more="policy: {licences: {allow: [MIT], unknown: refuse}}\n"
+    )
+
+    done = run_command("lock", str(project))
+
+    done.assert_refused(4, f"{HOME}/", "does not say which licence it has")
+    assert len(done.stderr) < 5_000
