@@ -105,7 +105,7 @@ class Policy:
     @property
     def name(self) -> str:
         """The policy as errors name it."""
-        return f"{self.author} ({self.file})" if self.author else self.file
+        return self.author or self.file
 
     @property
     def rules(self) -> tuple[Rule, ...]:

@@ -67,7 +67,7 @@ def test_the_operators_policy_is_applied_to_what_was_locked_without_it(world: Wo
         f"shop: policy-refused: the lock of shop has packages that are not allowed\n  why:  {HOME}/store"
         in done.stdout
     )
-    assert "it was sold (the operator's policy (" in done.stdout
+    assert "it was sold (the operator's policy: policy.sources)" in done.stdout
 
 
 def test_each_package_is_a_finding_at_its_own_line(world: World) -> None:

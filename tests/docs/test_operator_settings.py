@@ -6,7 +6,7 @@ import re
 from rig.docs.pages import TOP
 
 from render.argocd.parameters import KNOWN
-from render.cli.operator_options import CACHE, GIT_TOKEN, REGISTRIES
+from render.cli.operator_options import CACHE, GIT_TOKEN, POLICY, REGISTRIES
 from render.limits import Limits, setting
 
 SECURITY = (TOP / "docs/security.md").read_text()
@@ -46,12 +46,14 @@ def test_the_table_has_every_variable_that_is_read_and_no_other() -> None:
 
 def test_the_table_has_every_option_beside_its_variable() -> None:
     rows = re.findall(r"^\| `(XPLOCK_\w+)` \| (`--[^|]+`) \|", SECURITY, re.MULTILINE)
-    policy = {("XPLOCK_LOCK_POLICY", "--lock-policy")}
+    lock_policy = {("XPLOCK_LOCK_POLICY", "--lock-policy")}
 
     told = {(variable, option) for variable, text in rows for option in re.findall(r"`([^`]+)`", text)}
 
-    assert told - policy == {(option.variable, option.opts[0]) for option in (*CACHE, *REGISTRIES, GIT_TOKEN)}
-    assert policy <= told
+    assert told - lock_policy == {
+        (option.variable, option.opts[0]) for option in (*CACHE, *REGISTRIES, GIT_TOKEN, POLICY)
+    }
+    assert lock_policy <= told
 
 
 def test_the_parameters_of_an_application_are_listed_with_their_variables() -> None:

@@ -14,8 +14,10 @@ from rig.docs.examples import EXAMPLES
 from rig.docs.pages import TOP, read_blocks
 
 from render.cli.run import run
+from render.inputs.policies.operator_file import read_operator_policy
+from render.limits import Limits
 
-ARGO_CD, FLUX, CI = (TOP / f"docs/{name}.md" for name in ("argo-cd", "flux", "ci"))
+ARGO_CD, FLUX, CI, POLICY = (TOP / f"docs/{name}.md" for name in ("argo-cd", "flux", "ci", "policy"))
 
 
 def snippet(page: Path, section: str, language: str = "yaml") -> str:
@@ -121,3 +123,11 @@ def test_the_configuration_of_renovate_is_the_one_that_is_shipped() -> None:
     assert config["ignorePaths"] == ["**/crossplane.lock.yaml"]
     assert all(re.search(allowed, command) for command in rule["postUpgradeTasks"]["commands"])
     assert not re.search(allowed, "xplock lock x; id")
+
+
+@pytest.mark.parametrize("section", ["Licences", "Age", "Exceptions"])
+def test_each_rule_of_a_policy_that_is_shown_can_be_used(section: str, tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text(snippet(POLICY, section))
+
+    assert read_operator_policy({"XPLOCK_POLICY": str(file)}, Limits())

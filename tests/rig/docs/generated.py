@@ -87,12 +87,23 @@ def _setting(key: Key) -> Iterator[str]:
     yield f"### {key.name}"
     yield _described(key)
     if isinstance(key.shape, Entries | Group):
-        rows = [(f"`{each.name}`", _value(each), _cell(each.description)) for each in key.shape.keys]
+        rows = list(_rows(key.shape.keys))
         is_list = isinstance(key.shape, Entries)
         yield "A list. Each entry has these keys:" if is_list else "A mapping with these keys:"
         yield _table(("key", "value", "meaning"), rows)
     else:
         yield f"Value: {_value(key)}."
+
+
+def _rows(keys: Sequence[Key], above: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield a row for each key and for each key below it."""
+    for each in keys:
+        value = _value(each)
+        yield f"`{above}{each.name}`", value, _cell(each.description)
+        if isinstance(each.shape, Group):
+            yield from _rows(each.shape.keys, f"{above}{each.name}.")
+        elif isinstance(each.shape, Entries):
+            yield from _rows(each.shape.keys, f"{above}{each.name}[].")
 
 
 def _described(key: Key) -> str:
@@ -109,14 +120,17 @@ def _described(key: Key) -> str:
 
 
 def _value(key: Key) -> str:
-    assert not isinstance(key.shape, Entries | Group)
     needed = ", required" if key.required else ""
     examples = f", such as {' or '.join(f'`{each}`' for each in key.examples)}" if key.examples else ""
     return _shape(key.shape) + needed + examples
 
 
-def _shape(shape: Shape) -> str:
+def _shape(shape: Shape | Entries | Group) -> str:
     match shape:
+        case Entries():
+            return "list of mappings"
+        case Group():
+            return "mapping"
         case Text():
             return "text"
         case Texts():

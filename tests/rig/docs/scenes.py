@@ -110,6 +110,22 @@ def _half_aliased(_: str) -> Scene:
     return make
 
 
+def _policy(_: str) -> Scene:
+    """A project that is not locked yet, and packages with different licences."""
+
+    def make(_: Path, folder: Path, __: Machine) -> Path:
+        world = World(folder, relative=True)
+        licences = {"v1.0.0": "Apache-2.0", "v1.1.0": "MPL-2.0 OR Apache-2.0", "v2.0.0": "BUSL-1.1"}
+        for version, licence in licences.items():
+            more = {"meta.crossplane.io/license": licence}
+            world.publish(f"provider-store {version}", kind="Provider", annotations=more)
+        more = {"meta.crossplane.io/license": "Apache-2.0"}
+        world.publish("configuration-shop v1.0.0", {"provider-store": ">=v1"}, annotations=more)
+        return world.project("shop", "configuration-shop", more="crossplaneVersion: v2.3.4\n")
+
+    return make
+
+
 def _clone(_: str) -> Scene:
     """A clone of this repository."""
     return lambda _, folder, __: copy_clone(folder / "xplock")
@@ -223,6 +239,7 @@ _SCENES: dict[str, Callable[[str], Scene]] = {
     "contradiction": _contradiction,
     "first-edge": _first_edge,
     "half-aliased": _half_aliased,
+    "policy": _policy,
     "clone": _clone,
     "empty": _empty,
     "repository": _repository,
