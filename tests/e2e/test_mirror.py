@@ -1,4 +1,4 @@
-"""A mirror that nobody may read without a password: xplock has it from docker's file, Crossplane from a Secret."""
+"""Crossplane installs from mirrors: one with a password, and one that is all there is once the original is shut down."""
 
 import base64
 import json
@@ -11,8 +11,9 @@ from rig.live.application import WELL, conditions_of
 from rig.live.kinds import CROSSPLANE_SECRETS, CROSSPLANE_SYSTEM, DEPLOYMENTS, PROVIDERS
 from rig.live.lock_files import attached_entries, locked_digests
 from rig.live.manifests import package_manifest
-from rig.live.package_registry import HOST
+from rig.live.package_registry import HOST, PackageRegistry
 from rig.live.platform import LiveCluster
+from rig.live.team import Team
 from rig.registry.docker import RunningRegistry, docker_registry
 
 MIRROR = """\
@@ -40,6 +41,9 @@ spec:
       pullSecretRef:
         name: login
 """
+
+# The names that the packages get, and their sources.
+CLOSURE = {"app": "app", "acme-base": "base", "acme-provider-nop": "provider-nop"}
 
 
 @pytest.fixture
@@ -84,6 +88,50 @@ def test_a_mirror_with_a_password_serves_xplock_and_crossplane(
         packages["acme-provider-nop"]["status"]["resolvedPackage"]
     ]
     assert pod["imagePullSecrets"] == [{"name": "login"}]
+
+
+def test_a_closure_is_installed_from_the_mirror_with_the_original_registry_shut_down(
+    cluster: LiveCluster, tmp_path: Path
+) -> None:
+    (tmp_path / "mirror").mkdir()
+    with docker_registry(tmp_path / "mirror", "open") as mirror:
+        team = fill(cluster, mirror, tmp_path / "original")
+        commit = team.commit_and_push("install from the mirror")
+        team.application.wait_synced(commit)
+
+        digests, packages = locked_digests(team.folder), cluster.packages()
+        assert {name: value["status"]["resolvedPackage"] for name, value in packages.items()} == {
+            name: f"{mirror.host}/xp/{at(source)}@{digests[name]}" for name, source in CLOSURE.items()
+        }
+        for value in packages.values():
+            assert conditions_of(value) == WELL
+        # The cluster's Lock knows the sources that the packages depend on, and not where they are.
+        assert cluster.locked() == attached_entries(team.folder)
+        [deployment] = cluster.client.objects(DEPLOYMENTS)
+        [container] = deployment["spec"]["template"]["spec"]["containers"]
+        assert container["image"] == packages["acme-provider-nop"]["status"]["resolvedPackage"]
+
+
+def fill(cluster: LiveCluster, mirror: RunningRegistry, folder: Path) -> Team:
+    """Lock a closure in an original registry, and copy it to the mirror; afterwards, there is only that one."""
+    folder.mkdir()
+    with docker_registry(folder, "open") as running:
+        original = PackageRegistry(running.host, folder)
+        original.publish("provider-nop v1.0.0", kind="Provider", crds=["nops.nop.example.org"])
+        original.publish("base v1.0.0", {"provider-nop": "^1.0"}, xrds=["bases.base.example.org"])
+        original.publish("app v1.0.0", {"base": "^1.0"}, xrds=["apps.app.example.org"])
+        team = cluster.team("mirrored", {"XPLOCK_PLAIN_HTTP": f"{running.host},{mirror.host}"})
+        team.remove("registry.yaml")
+        team.write("app.yaml", package_manifest("Configuration", "app", f"{at('app')}:v1.0.0"))
+        team.write_settings(
+            {
+                "rewrites": [{"from": f"{HOST}/", "to": f"{running.host}/{HOST}/"}],
+                "mirror": {"to": f"{mirror.host}/xp"},
+            }
+        )
+        team.lock()
+        team.xplock("mirror")
+    return team
 
 
 def says(cluster: LiveCluster, name: str, text: str) -> bool:
