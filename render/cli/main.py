@@ -34,6 +34,7 @@ _COMMANDS = {
     "outdated": ("render.cli.outdated", "Show which locked packages have newer versions."),
     "verify": ("render.cli.verify", "Ask registries whether they still have what was locked."),
     "mirror": ("render.cli.mirror", "Copy what is locked to a registry of your own, or an archive."),
+    "doctor": ("render.cli.doctor", "Find what is stuck in a cluster, and which object to touch."),
     "diff": ("render.cli.diff", "Compare two locks, or a lock with the one in a cluster."),
     "commit": ("render.cli.commit", "Commit the lock, and nothing else, to a branch."),
     "plugin": ("render.cli.plugin", "Render for Argo CD; plugin.yaml calls it."),

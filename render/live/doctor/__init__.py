@@ -1,0 +1,1 @@
+"""What is stuck in a cluster, why, and which one object to touch."""

@@ -1,0 +1,205 @@
+"""States of control: an object or a revision belongs to another one."""
+
+from collections.abc import Iterator
+
+from render.live.doctor.commands import kubectl, patch, patch_spec, revision_key, switch_off
+from render.live.doctor.entering import shorten
+from render.live.doctor.evidence import Evidence, key_of, source_of
+from render.live.doctor.messages import CONTROLLED, FOREIGN_REVISION, find_control
+from render.live.doctor.model import Finding, ObjectKey, State, Trouble
+from render.live.model import PackageObject, Revision, RevisionState
+from render.texts import first_names
+
+_SHOWN = 5
+_LONGEST_PART = 50
+
+
+def find_controlled(evidence: Evidence) -> Iterator[Finding]:
+    """Find objects that another revision controls, by who that is."""
+    for trouble in evidence.open(CONTROLLED):
+        found = find_control(trouble.message)
+        if found is None or evidence.is_explained(trouble):
+            continue
+        package = evidence.packages.get(trouble.package)
+        same = _kept_by(evidence, found["name"], trouble)
+        yield _controlled(
+            evidence, package, trouble, found["object"], found["name"], found["uid"] or "", same
+        )
+
+
+def _kept_by(evidence: Evidence, holder: str, trouble: Trouble) -> list[Trouble]:
+    """Return all that one revision keeps from a package: one cause."""
+    return evidence.open(
+        CONTROLLED, where=lambda one: one.package == trouble.package and _holder(one) == holder
+    )
+
+
+def _holder(trouble: Trouble) -> str:
+    found = find_control(trouble.message)
+    return found["name"] if found else ""
+
+
+def _controlled(
+    evidence: Evidence,
+    package: PackageObject | None,
+    trouble: Trouble,
+    name: str,
+    holder: str,
+    uid: str,
+    same: list[Trouble],
+) -> Finding:
+    revisions = [one for one in evidence.cluster.revisions if one.name == holder]
+    alive = [one for one in revisions if not uid or not one.metadata.uid or one.metadata.uid == uid]
+    what = f"{trouble.package[1]} cannot install {name}: {holder} controls it"
+    why = (shorten(trouble.message),)
+    mine = (trouble.package,)
+    if not alive:
+        return _gone_holder(
+            evidence, what, (*why, f"there is no revision {holder} of that UID"), name, uid, mine, same
+        )
+    other = evidence.package_of(alive[0])
+    if other is None or (package and key_of(other) == key_of(package)):
+        return _earlier_revision(evidence, what, why, alive[0], mine, same)
+    return _two_packages(evidence, what, why, package, other, same)
+
+
+def _earlier_revision(
+    evidence: Evidence,
+    what: str,
+    why: tuple[str, ...],
+    holder: Revision,
+    mine: tuple[ObjectKey, ...],
+    same: list[Trouble],
+) -> Finding:
+    key = revision_key(holder)
+    run = (
+        kubectl(evidence, "delete", f"{key[0].lower()}.pkg", key[1])
+        if holder.state is RevisionState.INACTIVE
+        else patch_spec(evidence, key, desiredState="Inactive")
+    )
+    return Finding(
+        State.CONTROL,
+        what,
+        (*why, f"{holder.name} is an earlier revision of the same package"),
+        key,
+        (run,),
+        "wait a minute first: a handover to a new revision takes a moment",
+        "the new revision takes over",
+        (*mine, key),
+        tuple(same),
+    )
+
+
+def _gone_holder(
+    evidence: Evidence,
+    what: str,
+    why: tuple[str, ...],
+    name: str,
+    uid: str,
+    mine: tuple[ObjectKey, ...],
+    same: list[Trouble],
+) -> Finding:
+    kinds = [one for one in evidence.cluster.definitions if one.name == name]
+    key = (kinds[0].kind if kinds else "CustomResourceDefinition", name)
+    owners = kinds[0].metadata.owners if kinds else ()
+    places = [i for i, owner in enumerate(owners) if owner.controller and (not uid or owner.uid == uid)]
+    path = f"/metadata/ownerReferences/{places[0]}" if places else ""
+    steps = (
+        [
+            {"op": "test", "path": f"{path}/uid", "value": owners[places[0]].uid},
+            {"op": "remove", "path": path},
+        ]
+        if places
+        else []
+    )
+    run = (
+        patch(evidence, key, steps, how="json")
+        if steps
+        else kubectl(evidence, "get", _plural(key[0]), name, "-o", "jsonpath={.metadata.ownerReferences}")
+    )
+    care = (
+        ""
+        if steps
+        else "remove the owner reference with that UID; give the definitions (crds) for the command"
+    )
+    return Finding(
+        State.CONTROL, what, why, key, (run,), care, "the revision takes over", (*mine, key), tuple(same)
+    )
+
+
+def _plural(kind: str) -> str:
+    return "crd" if kind == "CustomResourceDefinition" else kind.lower()
+
+
+def _two_packages(
+    evidence: Evidence,
+    what: str,
+    why: tuple[str, ...],
+    package: PackageObject | None,
+    other: PackageObject,
+    same: list[Trouble],
+) -> Finding:
+    theirs = f"{other.kind}/{other.name} ({source_of(other)}) installs the same"
+    return Finding(
+        State.CONTROL,
+        what,
+        (*why, theirs),
+        key_of(package) if package else key_of(other),
+        tuple(switch_off(evidence, package)) if package else (),
+        f"only one of both can be active; do not delete {other.kind}/{other.name}: what it installed goes with it",
+        "it is off; to replace the other one by it, lock with a move: moves, strategy deactivate",
+        tuple(sorted({key_of(other), *([key_of(package)] if package else [])})),
+        (*same, *(evidence.open_of(package) if package else [])),
+    )
+
+
+def find_foreign_revisions(evidence: Evidence) -> Iterator[Finding]:
+    """Find revisions that belong to a package that is gone, or to another one with the same start of its name."""
+    for package in evidence.cluster.packages:
+        own = [
+            one for one in evidence.open_of(package) if all(part in one.message for part in FOREIGN_REVISION)
+        ]
+        if not own:
+            continue
+        revision = next(iter(_with_other_owner(evidence, package)), None)
+        namesakes = [
+            one
+            for one in evidence.cluster.packages
+            if one.kind == package.kind
+            and one is not package
+            and one.name[:_LONGEST_PART] == package.name[:_LONGEST_PART]
+        ]
+        run = (
+            patch(
+                evidence,
+                revision_key(revision),
+                [{"op": "remove", "path": "/metadata/ownerReferences"}],
+                how="json",
+            )
+            if revision and not namesakes
+            else kubectl(evidence, "get", "pkgrev", "--show-labels")
+        )
+        yield Finding(
+            State.FOREIGN_REVISION,
+            f"{package.name} cannot take its revision, which has another owner",
+            (
+                shorten(own[0].message),
+                *(f"{one.name} has the same first {_LONGEST_PART} characters" for one in namesakes[:_SHOWN]),
+            ),
+            revision_key(revision) if revision else key_of(package),
+            (run,),
+            f"rename one of {first_names([package.name, *(one.name for one in namesakes)], _SHOWN)}"
+            if namesakes
+            else "",
+            "the package takes its revision",
+            (key_of(package), *([revision_key(revision)] if revision else [])),
+            tuple(evidence.open_of(package)),
+        )
+
+
+def _with_other_owner(evidence: Evidence, package: PackageObject) -> list[Revision]:
+    return [
+        one
+        for one in evidence.revisions_of(package)
+        if one.metadata.controller and one.metadata.controller.uid != package.metadata.uid
+    ]

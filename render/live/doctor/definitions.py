@@ -1,0 +1,151 @@
+"""States of definitions: refused ones, conversion that is down, deletion that hangs, kinds that are inactive."""
+
+from collections.abc import Iterator, Sequence
+
+from render.live.doctor.commands import kubectl, patch
+from render.live.doctor.entering import shorten
+from render.live.doctor.evidence import Evidence, key_of
+from render.live.doctor.messages import AWAITING, STORED_VERSIONS, find_definition
+from render.live.doctor.model import Finding, ObjectKey, State, Trouble
+from render.live.model import Definition, Metadata
+from render.texts import counted, first_names
+
+_SHOWN = 5
+_CRD, _MRD = "CustomResourceDefinition", "ManagedResourceDefinition"
+_BY_KUBERNETES = "customresourcecleanup.apiextensions.k8s.io"
+
+
+def find_refused(evidence: Evidence) -> Iterator[Finding]:
+    """Find definitions that the API server refuses, since objects are still stored in a version that is gone."""
+    seen: set[str] = set()
+    for trouble in evidence.open(STORED_VERSIONS):
+        name = find_definition(trouble.message)
+        seen.add(name)
+        yield _refused(evidence, name, shorten(trouble.message), trouble.package, [trouble])
+    for one in evidence.cluster.definitions:
+        condition = one.conditions.get("Established")
+        is_refused = condition is not None and condition.status == "False" and one.state == "Active"
+        if one.kind == _MRD and is_refused and one.name not in seen:
+            why = "its condition Established is False; its events say why"
+            said = condition.message if condition else ""
+            yield _refused(evidence, one.name, shorten(said or why), (_MRD, one.name), [])
+
+
+def _refused(
+    evidence: Evidence, name: str, why: str, about: ObjectKey, troubles: Sequence[Trouble]
+) -> Finding:
+    known = next((one for one in evidence.cluster.definitions if (one.kind, one.name) == (_CRD, name)), None)
+    storage = [one.name for one in known.versions if one.storage] if known else []
+    run = []
+    if name:
+        run.append(kubectl(evidence, "get", "crd", name, "-o", "jsonpath={.status.storedVersions}"))
+    if storage:
+        value = {"status": {"storedVersions": storage}}
+        run.append(patch(evidence, (_CRD, name), value, "--subresource", "status"))
+    return Finding(
+        State.REFUSED_DEFINITION,
+        f"the API server refuses the new definition {name}".rstrip(),
+        (why, *([f"it has stored {first_names(known.stored_versions, _SHOWN)}"] if known else [])),
+        (_CRD, name) if name else about,
+        tuple(run),
+        "first write every object again, in the version that stays; never delete the definition: its objects, and what they "
+        "manage, go with it",
+        "the provider installs its definition at its next try",
+        (about, *([(_CRD, name)] if name else [])),
+        tuple(troubles),
+    )
+
+
+def find_conversion(evidence: Evidence) -> Iterator[Finding]:
+    """Find definitions whose conversion runs in a provider that is not healthy: their objects cannot be read."""
+    down = {key[1]: key for key, one in evidence.packages.items() if _is_down(evidence, key)}
+    found: dict[str, list[Definition]] = {}
+    for one in evidence.cluster.definitions:
+        if one.kind == _CRD and one.webhook in down:
+            found.setdefault(one.webhook, []).append(one)
+    for service, definitions in sorted(found.items()):
+        key = down[service]
+        yield Finding(
+            State.CONVERSION,
+            f"objects of {counted(len(definitions), 'definition')} cannot be converted while {key[0]}/{key[1]} is down",
+            (f"{first_names([one.name for one in definitions], _SHOWN)} convert by its webhook",),
+            key,
+            (kubectl(evidence, "get", f"{key[0].lower()}.pkg", key[1]),),
+            "the last resort is spec.conversion of each definition; the provider sets it again",
+            "first make the provider healthy; what lists these objects, such as Argo CD, works again then",
+            (key,),
+            tuple(evidence.open_of(evidence.packages[key])),
+        )
+
+
+def _is_down(evidence: Evidence, key: ObjectKey) -> bool:
+    return any(trouble.package == key for trouble in evidence.troubles)
+
+
+def find_deletions(evidence: Evidence) -> Iterator[Finding]:
+    """Find objects that are being deleted and held by finalizers."""
+    for key, metadata in _all_objects(evidence):
+        if not metadata.is_deleted:
+            continue
+        is_crd = _BY_KUBERNETES in metadata.finalizers
+        why = (
+            f"it waits for its finalizers: {first_names(metadata.finalizers, _SHOWN)}"
+            if metadata.finalizers
+            else "it has no finalizers left"
+        )
+        name = key[1] if is_crd else f"{key[0].lower()}.pkg/{key[1]}"
+        run = (
+            kubectl(evidence, "get", name, "--all-namespaces")
+            if is_crd
+            else kubectl(evidence, "get", name, "-o", "jsonpath={.metadata.finalizers}")
+        )
+        yield Finding(
+            State.DELETION,
+            f"{key[0]}/{key[1]} is being deleted, and does not go",
+            (why, *(["its objects are left, and what managed them is gone"] if is_crd else [])),
+            key,
+            (run,),
+            "a finalizer of a managed resource may only be taken off by hand after a decision about what it manages outside",
+            "when its objects are gone, the definition goes, and the provider can come back"
+            if is_crd
+            else "",
+            (key,),
+            tuple(one for one in evidence.open() if key in (one.object, one.package)),
+        )
+
+
+def _all_objects(evidence: Evidence) -> Iterator[tuple[ObjectKey, Metadata]]:
+    cluster = evidence.cluster
+    yield from ((key_of(one), one.metadata) for one in cluster.packages)
+    yield from (((f"{one.kind}Revision", one.name), one.metadata) for one in cluster.revisions)
+    yield from (((one.kind, one.name), one.metadata) for one in cluster.definitions)
+    if cluster.lock:
+        yield ("Lock", cluster.lock.metadata.name), cluster.lock.metadata
+
+
+def find_inactive_kinds(evidence: Evidence) -> Iterator[Finding]:
+    """Find providers none of whose kinds is active."""
+    for key, package in evidence.packages.items():
+        condition = package.conditions.get("Healthy")
+        names = {one.name for one in evidence.revisions_of(package)}
+        inactive = [
+            one.name
+            for one in evidence.cluster.definitions
+            if one.kind == _MRD
+            and one.state == "Inactive"
+            and any(owner.name in names for owner in one.metadata.owners)
+        ]
+        is_waiting = condition is not None and condition.reason == AWAITING
+        if inactive or is_waiting:
+            yield Finding(
+                State.INACTIVE_KINDS,
+                f"{counted(len(inactive), 'kind')} of {key[0]}/{key[1]} are inactive"
+                if inactive
+                else f"{key[0]}/{key[1]} waits until one of its kinds is active",
+                (f"no activation policy names {first_names(inactive, _SHOWN)}",) if inactive else (),
+                key,
+                (kubectl(evidence, "get", "managedresourceactivationpolicies"),),
+                then="a ManagedResourceActivationPolicy that names them activates them",
+                objects=(key,),
+                is_stuck=False,
+            )

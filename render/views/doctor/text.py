@@ -1,0 +1,58 @@
+"""A diagnosis as text: one block per cause, with the command that helps."""
+
+from collections.abc import Iterator
+
+from render.live.doctor.model import Diagnosis, Finding, ObjectKey
+from render.texts import counted, first_names, visible
+
+_SHOWN = 5
+_LINE = 1_000
+# A command has to stay whole.
+_COMMAND = 50_000
+
+
+def format_diagnosis(diagnosis: Diagnosis) -> str:
+    """Write it all: what is stuck first, then notes."""
+    lines = [line for finding in diagnosis.findings for line in _finding(finding)]
+    return "".join(f"{line}\n" for line in [*lines, *_summary(diagnosis)])
+
+
+def format_object(key: ObjectKey) -> str:
+    """Write kind and name."""
+    return "/".join(key)
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    yield f"{'stuck' if finding.is_stuck else 'note '}  {visible(finding.what, limit=_LINE)}"
+    yield from _part("why:   ", finding.why)
+    if finding.touch:
+        yield from _part("touch: ", [format_object(finding.touch)])
+    yield from _part("run:   ", finding.run, limit=_COMMAND)
+    yield from _part("care:  ", [finding.care] if finding.care else [])
+    yield from _part("then:  ", [*([finding.then] if finding.then else []), *_consequences(finding)])
+
+
+def _part(label: str, lines: list[str] | tuple[str, ...], *, limit: int = _LINE) -> Iterator[str]:
+    for line in lines:
+        yield f"  {label}{visible(line, limit=limit)}"
+        label = " " * len(label)
+
+
+def _consequences(finding: Finding) -> list[str]:
+    names = [format_object(key) for key in finding.consequences]
+    if not names:
+        return []
+    says = "says" if len(names) == 1 else "say"
+    recover = "recovers by itself" if len(names) == 1 else "recover by themselves"
+    return [
+        f"{counted(len(names), 'more package')} {says} the same and {recover}: {first_names(names, _SHOWN)}"
+    ]
+
+
+def _summary(diagnosis: Diagnosis) -> Iterator[str]:
+    notes = len(diagnosis.findings) - len(diagnosis.stuck)
+    stuck = counted(len(diagnosis.stuck), "cause") if diagnosis.stuck else "nothing"
+    yield (
+        f"{counted(diagnosis.packages, 'package')}, {counted(diagnosis.revisions, 'revision')}: {stuck} stuck"
+        + (f", {counted(notes, 'note')}" if notes else "")
+    )
