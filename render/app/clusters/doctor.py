@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 
@@ -59,7 +59,14 @@ def diagnose_cluster(
         ours = read_lock(folder, limits)
         crossplane = crossplane or read_settings(folder, limits).crossplane_version
     cluster = _read_cluster(given, limits, environ)
-    return diagnose(Evidence(cluster, ours=ours, crossplane=crossplane, kubectl=given.kubectl))
+    if folder is not None and ours is None:
+        cluster = replace(
+            cluster, notes=(*cluster.notes, f"{folder} has no lock, so nothing is compared with it")
+        )
+    asked = not given.files and given.stdin is None
+    return diagnose(
+        Evidence(cluster, ours=ours, crossplane=crossplane, kubectl=given.kubectl, complete=asked)
+    )
 
 
 def _read_cluster(given: ClusterInput, limits: Limits, environ: Mapping[str, str]) -> Cluster:

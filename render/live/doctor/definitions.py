@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from render.live.doctor.commands import kubectl, patch
+from render.live.doctor.commands import kubectl, patch, patch_spec
 from render.live.doctor.entering import shorten
 from render.live.doctor.evidence import Evidence, key_of
 from render.live.doctor.messages import AWAITING, STORED_VERSIONS, find_definition
@@ -35,25 +35,35 @@ def _refused(
     evidence: Evidence, name: str, why: str, about: ObjectKey, troubles: Sequence[Trouble]
 ) -> Finding:
     known = next((one for one in evidence.cluster.definitions if (one.kind, one.name) == (_CRD, name)), None)
-    storage = [one.name for one in known.versions if one.storage] if known else []
-    run = []
-    if name:
-        run.append(kubectl(evidence, "get", "crd", name, "-o", "jsonpath={.status.storedVersions}"))
-    if storage:
-        value = {"status": {"storedVersions": storage}}
-        run.append(patch(evidence, (_CRD, name), value, "--subresource", "status"))
+    package = evidence.packages.get(about)
+    earlier = evidence.earlier_image(package) if package else ""
+    migrating = _migrating(evidence, known, why)
+    back = [patch_spec(evidence, about, package=earlier)] if earlier else []
+    look = kubectl(evidence, "get", "crd", name, "-o", "jsonpath={.status.storedVersions}") if name else ""
     return Finding(
         State.REFUSED_DEFINITION,
         f"the API server refuses the new definition {name}".rstrip(),
         (why, *([f"it has stored {first_names(known.stored_versions, _SHOWN)}"] if known else [])),
         (_CRD, name) if name else about,
-        tuple(run),
-        "first write every object again, in the version that stays; never delete the definition: its objects, and what they "
-        "manage, go with it",
-        "the provider installs its definition at its next try",
+        tuple(migrating or back or filter(None, [look])),
+        "never delete the definition: its objects, and what they manage, go with it",
+        "the provider installs its definition at its next try"
+        if migrating
+        else "every object has to be written again in a version that stays, while the definition has both",
         (about, *([(_CRD, name)] if name else [])),
         tuple(troubles),
     )
+
+
+def _migrating(evidence: Evidence, known: Definition | None, why: str) -> list[str]:
+    """Return the commands that write every object in the storage version; none, if that is the one that goes."""
+    storage = [one.name for one in known.versions if one.storage] if known else []
+    if known is None or not storage or f'"{storage[0]}"' in why:
+        return []
+    read = kubectl(evidence, "get", known.name, "--all-namespaces", "-o", "json")
+    write = kubectl(evidence, "replace", "-f", "-")
+    value = {"status": {"storedVersions": storage}}
+    return [f"{read} | {write}", patch(evidence, (_CRD, known.name), value, "--subresource", "status")]
 
 
 def find_conversion(evidence: Evidence) -> Iterator[Finding]:
@@ -74,7 +84,7 @@ def find_conversion(evidence: Evidence) -> Iterator[Finding]:
             "the last resort is spec.conversion of each definition; the provider sets it again",
             "first make the provider healthy; what lists these objects, such as Argo CD, works again then",
             (key,),
-            tuple(evidence.open_of(evidence.packages[key])),
+            is_stuck=False,
         )
 
 
@@ -139,7 +149,7 @@ def find_inactive_kinds(evidence: Evidence) -> Iterator[Finding]:
         if inactive or is_waiting:
             yield Finding(
                 State.INACTIVE_KINDS,
-                f"{counted(len(inactive), 'kind')} of {key[0]}/{key[1]} are inactive"
+                f"{key[0]}/{key[1]}: {counted(len(inactive), 'inactive kind')}"
                 if inactive
                 else f"{key[0]}/{key[1]} waits until one of its kinds is active",
                 (f"no activation policy names {first_names(inactive, _SHOWN)}",) if inactive else (),

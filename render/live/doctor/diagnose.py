@@ -26,7 +26,14 @@ from render.live.doctor.lock_states import (
     find_tagged,
 )
 from render.live.doctor.model import Diagnosis, Finding, State, Trouble
-from render.live.doctor.resolving import find_digests, find_taken_names, find_unfit, find_wrong_versions
+from render.live.doctor.resolving import (
+    find_digests,
+    find_outdated_news,
+    find_taken_names,
+    find_uncreated,
+    find_unfit,
+    find_wrong_versions,
+)
 from render.live.doctor.running import find_followers, find_runtime, find_silent, find_webhooks
 from render.live.model import Cluster
 
@@ -48,6 +55,8 @@ _IN_ORDER: Sequence[Diagnoser] = (
     find_taken_names,
     find_waiting,
     find_unfit,
+    find_uncreated,
+    find_outdated_news,
     find_digests,
     find_wrong_versions,
     find_foreign_revisions,
@@ -68,13 +77,16 @@ def diagnose(evidence: Evidence) -> Diagnosis:
     found: list[Finding] = []
     for diagnoser in _IN_ORDER:
         for finding in diagnoser(evidence):
-            evidence.explain(finding.troubles)
+            evidence.take_out(finding)
             found.append(finding)
     found += _unknown(evidence)
     cluster = evidence.cluster
     in_order = sorted(found, key=lambda one: (not one.is_stuck, one.state.number, one.what))
     return Diagnosis(
-        tuple(in_order), tuple(_missing_inputs(cluster)), len(cluster.packages), len(cluster.revisions)
+        tuple(in_order),
+        (*([] if evidence.complete else _missing_inputs(cluster)), *cluster.notes),
+        len(cluster.packages),
+        len(cluster.revisions),
     )
 
 
@@ -113,4 +125,3 @@ def _missing_inputs(cluster: Cluster) -> Iterator[str]:
         yield "without ImageConfigs, one that is never applied cannot be seen"
     if not cluster.deployments and not cluster.pods:
         yield "without Deployments and Pods, the reason why a package does not run cannot be seen"
-    yield from cluster.notes

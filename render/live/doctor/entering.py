@@ -38,7 +38,7 @@ def find_not_pulled(evidence: Evidence) -> Iterator[Finding]:
             f"{package.package} cannot be pulled",
             (shorten(own[0].message), *([_MEANINGS[cause]] if cause else []), *_rewritten(package)),
             _package_again(evidence, package, better),
-            f"{earlier} goes on running" if earlier else "",
+            f"{earlier} goes on running" if earlier else "it is pulled as soon as the cause is gone",
         )
 
 

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from render.crossplane import keeps_stale_entries
 from render.live.doctor.messages import QUOTED_REVISION, names_in
-from render.live.doctor.model import ObjectKey, Trouble
+from render.live.doctor.model import Finding, ObjectKey, Trouble
 from render.live.lock import LivePackage
 from render.live.model import Cluster, PackageObject, Revision, RevisionState
 from render.live.start import split_reference
@@ -30,12 +30,16 @@ class Evidence:
         ours: Lock | None = None,
         crossplane: Version | None = None,
         kubectl: tuple[str, ...] = ("kubectl",),
+        complete: bool = False,
     ) -> None:
         self.cluster = cluster
         self.ours = ours
         self.kubectl = kubectl
+        # Whether the cluster was asked for everything, so that what is not there does not exist.
+        self.complete = complete
         self._given_version = crossplane
         self._explained: set[Trouble] = set()
+        self._about: set[ObjectKey] = set()
 
     @cached_property
     def crossplane(self) -> Version | None:
@@ -198,9 +202,15 @@ class Evidence:
             and where(one)
         ]
 
-    def explain(self, troubles: Iterable[Trouble]) -> None:
+    def take_out(self, finding: Finding) -> None:
         """Take out what a finding explains."""
-        self._explained.update(troubles)
+        self._explained.update(finding.troubles)
+        if finding.is_stuck:
+            self._about.update(finding.objects)
+
+    def is_found(self, key: ObjectKey) -> bool:
+        """Return whether a finding is about an object already."""
+        return key in self._about
 
     def is_explained(self, trouble: Trouble) -> bool:
         """Return whether a finding explains a trouble already."""

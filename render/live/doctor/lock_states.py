@@ -182,7 +182,9 @@ def find_stale(evidence: Evidence) -> Iterator[Finding]:
                 else []
             ),
             *(
-                [f"{first_names([one.source for one in dependants], _SHOWN)} count on it"]
+                [
+                    f"needed by {first_names([one.source for one in dependants], _SHOWN)}, as if it were installed"
+                ]
                 if dependants and is_gone
                 else []
             ),
@@ -215,6 +217,7 @@ def find_broken(evidence: Evidence) -> Iterator[Finding]:
     broken = [one for one in evidence.entries if any(not edge.package for edge in one.edges)]
     for entry in broken:
         revision = evidence.revision_of(entry)
+        packages = _packages_of(evidence, [entry])
         yield Finding(
             State.BROKEN,
             f"the Lock's entry of {entry.source} has a dependency without a source",
@@ -223,8 +226,11 @@ def find_broken(evidence: Evidence) -> Iterator[Finding]:
             (remove_entries(evidence, [entry]),),
             "upgrade Crossplane first: releases after v1.20.0 write no such entry",
             "its revision puts itself back, with its dependencies as the package has them",
-            (_LOCK,),
-            tuple(evidence.open("dependency package is not valid", "could not parse reference")),
+            (_LOCK, *(key_of(one) for one in packages)),
+            (
+                *(trouble for one in packages for trouble in evidence.open_of(one)),
+                *evidence.open("dependency package is not valid", "could not parse reference"),
+            ),
         )
 
 

@@ -34,6 +34,7 @@ FOREIGN_REVISION = ("cannot apply package revision", "not controlled by UID")
 INACTIVE = "Package is inactive"
 AWAITING = "AwaitingActivation"
 
+_LISTED = re.compile(r"missing dependencies: \[([^\]]{1,10000})\]")
 _NAMED = re.compile(r'"([^"\s]{1,512})"')
 _CONTROL = re.compile(
     r"(?:object: )?(?P<object>[^\s:]{1,253}) is already controlled by (?P<kind>\w{1,63}) (?P<name>[^\s(]{1,253})"
@@ -55,7 +56,9 @@ PULL_CAUSES = (
 
 def names_in(message: str) -> list[str]:
     """Return the quoted sources of a message; of more than three it names only some."""
-    return _NAMED.findall(message)
+    # Older releases list them in brackets, without quotes.
+    listed = _LISTED.search(message)
+    return listed[1].split() if listed else _NAMED.findall(message)
 
 
 def find_control(message: str) -> re.Match[str] | None:

@@ -3,15 +3,15 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from render.live.doctor.commands import detach, kubectl, patch_spec
+from render.live.doctor.commands import detach, kubectl, patch_spec, resource
 from render.live.doctor.entering import shorten
 from render.live.doctor.evidence import Evidence, key_of, source_of
 from render.live.doctor.messages import INCOMPATIBLE, MISSING, NO_SEMVER, NO_VERSION, find_dependency
 from render.live.doctor.model import Finding, ObjectKey, State, Trouble
 from render.live.lock import LivePackage
-from render.live.model import PackageObject
+from render.live.model import PAUSED, PackageObject
 from render.names import object_name
-from render.references import InvalidReference, is_digest, parse_dependency_source
+from render.references import InvalidReference, is_digest, parse_dependency_source, split_tag
 from render.resolve.mimic.graph import accepts, parse_loosely
 from render.texts import first_names
 
@@ -64,7 +64,9 @@ def _taken_by(evidence: Evidence, source: str, kinds: set[str]) -> PackageObject
     except InvalidReference:
         return None
     there = [evidence.packages.get((kind, name)) for kind in sorted(kinds or {"Provider"})]
-    return next((one for one in there if one is not None and source_of(one) != source), None)
+    others = [one for one in there if one is not None and source_of(one) != source]
+    # One with both tag and digest has its own state.
+    return next((one for one in others if split_tag(source_of(one))[0] != source), None)
 
 
 def _stopped(evidence: Evidence, source: str) -> list[Trouble]:
@@ -116,6 +118,52 @@ def _other_version(evidence: Evidence, entries: Sequence[LivePackage]) -> tuple[
             if images:
                 found.append(patch_spec(evidence, key_of(package), package=images[0]))
     return tuple(found) if len(found) == len(entries) and found else tuple(detach(evidence, entries))
+
+
+def find_uncreated(evidence: Evidence) -> Iterator[Finding]:
+    """Find the first dependency that has no object, where no condition says why: everything behind it waits."""
+    for source, entries in _missing(evidence).items():
+        waiting = evidence.waiting_for(source)
+        if waiting:
+            yield Finding(
+                State.WAITS,
+                f"{source} is missing, and Crossplane has not created it",
+                tuple(
+                    f"{entry.source} {entry.version} asks for {source} {edge.constraints}"
+                    for entry in entries[:_SHOWN]
+                    for edge in entry.edges
+                    if edge.package == source
+                ),
+                _owner_of(evidence, entries[0]),
+                (kubectl(evidence, "get", "lock.pkg", "lock", "-o", "jsonpath={.status.conditions}"),),
+                "the source may be wrong or gone: then another version of what asks for it is needed",
+                "while something is installed, this lasts a moment",
+                tuple(_owners_of(evidence, entries)),
+                tuple(_stopped(evidence, source)),
+            )
+
+
+def find_outdated_news(evidence: Evidence) -> Iterator[Finding]:
+    """Find packages that report dependencies as missing which the Lock has: they were not looked at since."""
+    for trouble in evidence.open(*MISSING):
+        if evidence.entries and not evidence.missing_of(trouble):
+            yield Finding(
+                State.WAITS,
+                f"{trouble.package[0]}/{trouble.package[1]} says that dependencies are missing, and the Lock has them",
+                (shorten(trouble.message),),
+                trouble.object,
+                (
+                    kubectl(
+                        evidence,
+                        *("annotate", resource(trouble.object[0]), trouble.object[1]),
+                        *(f"{PAUSED}=false", "--overwrite"),
+                    ),
+                ),
+                "this annotation changes nothing but makes Crossplane look again",
+                "if it says the same again, look at the log of Crossplane",
+                (trouble.package,),
+                (trouble,),
+            )
 
 
 def find_digests(evidence: Evidence) -> Iterator[Finding]:

@@ -130,6 +130,7 @@ def find_silent(evidence: Evidence) -> Iterator[Finding]:
         for key, one in evidence.packages.items()
         if not one.metadata.is_paused
         and not one.metadata.is_deleted
+        and not evidence.is_found(key)
         and (not one.conditions or _is_unknown(evidence, key))
     ]
     if silent:

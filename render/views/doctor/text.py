@@ -42,11 +42,12 @@ def _consequences(finding: Finding) -> list[str]:
     names = [format_object(key) for key in finding.consequences]
     if not names:
         return []
-    says = "says" if len(names) == 1 else "say"
-    recover = "recovers by itself" if len(names) == 1 else "recover by themselves"
-    return [
-        f"{counted(len(names), 'more package')} {says} the same and {recover}: {first_names(names, _SHOWN)}"
-    ]
+    verbs = (
+        "waits for this and recovers by itself"
+        if len(names) == 1
+        else "wait for this and recover by themselves"
+    )
+    return [f"{counted(len(names), 'more package')} {verbs}: {first_names(names, _SHOWN)}"]
 
 
 def _summary(diagnosis: Diagnosis) -> Iterator[str]:

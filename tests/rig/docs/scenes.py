@@ -5,9 +5,13 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+from render.lock.model import Lock
 from render.system.files import LOCK_FILE
 from rig.builders.live_locks import Entry, format_live_lock
+from rig.builders.live_objects import format_objects
+from rig.builders.locks import package, write_lock
 from rig.builders.projects import World, at, small_world
+from rig.builders.stuck import STATES
 from rig.deploy.kustomize import ARGOCD, DEPLOY
 from rig.docs.examples import EXAMPLES
 from rig.docs.machine import Machine, copy_clone
@@ -82,6 +86,21 @@ def _first_edge(_: str) -> Scene:
         project = world.project("shop", "platform:v1.0.0", more="crossplaneVersion: v2.3.4\n")
         (folder / "live.yaml").write_text(format_live_lock([Entry("provider-net v1.0.0", kind="Provider")]))
         return project
+
+    return make
+
+
+def _stuck(_: str) -> Scene:
+    """What kubectl printed of a cluster with one source under two names, and a folder that has locked it."""
+
+    def make(_: Path, folder: Path, __: Machine) -> Path:
+        (folder / "cluster.yaml").write_text(format_objects(STATES["poisoned-lock"]()))
+        world = World(folder)
+        world.publish("net v1.0.0", kind="Provider")
+        project = world.project("platform", more="crossplaneVersion: v2.3.4\n")
+        net = package("net v1.0.0", object_name="net")
+        write_lock(project, Lock({net.source: net}))
+        return folder
 
     return make
 
@@ -238,6 +257,7 @@ _SCENES: dict[str, Callable[[str], Scene]] = {
     "step": _step,
     "contradiction": _contradiction,
     "first-edge": _first_edge,
+    "stuck": _stuck,
     "half-aliased": _half_aliased,
     "policy": _policy,
     "clone": _clone,

@@ -1,5 +1,6 @@
 """Packages that Crossplane really installs, in a real registry that the cluster knows under made-up hosts."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,10 +86,11 @@ class PackageRegistry:
         family: str = "",
         annotations: Mapping[str, str] | None = None,
         written: Sequence[Mapping[str, str]] = (),
+        crossplane: str = "",
     ) -> Digest:
         """Publish a version, or move its tag: "app v1.0.0", and what it depends on; dependencies are published first.
 
-        `written` are further entries of dependsOn, as they are to be there.
+        `written` are further entries of dependsOn, as they are to be there; `crossplane` is what it accepts.
         """
         name, version = package.split()
         self._kinds[name] = kind
@@ -101,7 +103,7 @@ class PackageRegistry:
             family=family,
             annotations=annotations or {},
         )
-        files = {"crossplane.yaml": meta}
+        files = {"crossplane.yaml": _with_crossplane(meta, crossplane) if crossplane else meta}
         files |= {f"{crd}.yaml": format_crd(crd) for crd in crds}
         files |= {f"{xrd}.yaml": format_xrd(xrd) for xrd in xrds}
         return self._push(f"{at(name)}:{version}", files)
@@ -129,6 +131,12 @@ class PackageRegistry:
 
     def _dependency(self, name: str, constraint: str) -> dict[str, str]:
         return {self._kinds.get(name, "Configuration").lower(): at(name), "version": constraint}
+
+
+def _with_crossplane(meta: str, constraint: str) -> str:
+    value = json.loads(meta)
+    value["spec"]["crossplane"] = {"version": constraint}
+    return json.dumps(value)
 
 
 def format_crd(name: str) -> str:
