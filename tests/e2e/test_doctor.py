@@ -51,7 +51,7 @@ class Patient:
 
     def findings(self) -> list[Any]:
         """Return what is stuck, as the doctor says it."""
-        done = self.team.try_xplock("doctor", "--kubeconfig", self._kubeconfig, "-o", "json")
+        done = self.team.try_xplock("doctor", ".", "--kubeconfig", self._kubeconfig, "-o", "json")
         assert done.returncode in (0, 3), done.stderr
         found = [one for one in json.loads(done.stdout)["findings"] if one["stuck"]]
         assert (done.returncode == 3) is bool(found)

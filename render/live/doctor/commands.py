@@ -78,19 +78,10 @@ def detach(evidence: Evidence, entries: Sequence[LivePackage]) -> list[str]:
     found = [patch_spec(evidence, key_of(package), skipDependencyResolution=True) for package in packages]
     if not found or not evidence.keeps_stale_entries:
         return found
-    # Up to v2.3 nothing else takes the entries out; a revision that does not skip yet would put its own back.
-    waits = [
-        kubectl(
-            evidence,
-            "wait",
-            f"{resource(str(revision_key(revision)[0]))}/{revision.name}",
-            "--for=jsonpath={.spec.skipDependencyResolution}=true",
-            "--timeout=60s",
-        )
-        for entry in above
-        if (revision := evidence.revision_of(entry))
-    ]
-    return [*found, *waits, remove_entries(evidence, above)]
+    # Up to v2.3 nothing else takes the entries out, and a revision that does not skip yet puts its own back.
+    revisions = [revision for entry in above if (revision := evidence.revision_of(entry))]
+    skipping = [patch_spec(evidence, revision_key(one), skipDependencyResolution=True) for one in revisions]
+    return [*found, *skipping, remove_entries(evidence, above)]
 
 
 def _places(evidence: Evidence, entry: LivePackage) -> list[int]:
