@@ -9,8 +9,8 @@ from pathlib import Path
 from render.errors import InvalidInput
 from render.inputs.projects import read_settings
 from render.limits import Limits
+from render.live.doctor.case import Case
 from render.live.doctor.diagnose import diagnose
-from render.live.doctor.evidence import Evidence
 from render.live.doctor.model import Diagnosis
 from render.live.kubectl import Kubectl
 from render.live.model import Cluster
@@ -64,9 +64,7 @@ def diagnose_cluster(
             cluster, notes=(*cluster.notes, f"{folder} has no lock, so nothing is compared with it")
         )
     asked = not given.files and given.stdin is None
-    return diagnose(
-        Evidence(cluster, ours=ours, crossplane=crossplane, kubectl=given.kubectl, complete=asked)
-    )
+    return diagnose(Case(cluster, ours=ours, crossplane=crossplane, kubectl=given.kubectl, complete=asked))
 
 
 def _read_cluster(given: ClusterInput, limits: Limits, environ: Mapping[str, str]) -> Cluster:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from render.live.doctor.case import Case, key_of, source_of
 from render.live.doctor.commands import kubectl, patch, patch_spec, revision_key, switch_off
 from render.live.doctor.entering import shorten
-from render.live.doctor.evidence import Evidence, key_of, source_of
 from render.live.doctor.messages import CONTROLLED, FOREIGN_REVISION, find_control
 from render.live.doctor.model import Finding, ObjectKey, State, Trouble
 from render.live.model import PackageObject, Revision, RevisionState
@@ -14,24 +14,20 @@ _SHOWN = 5
 _LONGEST_PART = 50
 
 
-def find_controlled(evidence: Evidence) -> Iterator[Finding]:
+def find_controlled(case: Case) -> Iterator[Finding]:
     """Find objects that another revision controls, by who that is."""
-    for trouble in evidence.open(CONTROLLED):
+    for trouble in case.open(CONTROLLED):
         found = find_control(trouble.message)
-        if found is None or evidence.is_explained(trouble):
+        if found is None or case.is_explained(trouble):
             continue
-        package = evidence.packages.get(trouble.package)
-        same = _kept_by(evidence, found["name"], trouble)
-        yield _controlled(
-            evidence, package, trouble, found["object"], found["name"], found["uid"] or "", same
-        )
+        package = case.packages.get(trouble.package)
+        same = _kept_by(case, found["name"], trouble)
+        yield _controlled(case, package, trouble, found["object"], found["name"], found["uid"] or "", same)
 
 
-def _kept_by(evidence: Evidence, holder: str, trouble: Trouble) -> list[Trouble]:
+def _kept_by(case: Case, holder: str, trouble: Trouble) -> list[Trouble]:
     """Return all that one revision keeps from a package: one cause."""
-    return evidence.open(
-        CONTROLLED, where=lambda one: one.package == trouble.package and _holder(one) == holder
-    )
+    return case.open(CONTROLLED, where=lambda one: one.package == trouble.package and _holder(one) == holder)
 
 
 def _holder(trouble: Trouble) -> str:
@@ -40,7 +36,7 @@ def _holder(trouble: Trouble) -> str:
 
 
 def _controlled(
-    evidence: Evidence,
+    case: Case,
     package: PackageObject | None,
     trouble: Trouble,
     name: str,
@@ -48,23 +44,23 @@ def _controlled(
     uid: str,
     same: list[Trouble],
 ) -> Finding:
-    revisions = [one for one in evidence.cluster.revisions if one.name == holder]
+    revisions = [one for one in case.cluster.revisions if one.name == holder]
     alive = [one for one in revisions if not uid or not one.metadata.uid or one.metadata.uid == uid]
     what = f"{trouble.package[1]} cannot install {name}: {holder} controls it"
     why = (shorten(trouble.message),)
     mine = (trouble.package,)
     if not alive:
         return _gone_holder(
-            evidence, what, (*why, f"there is no revision {holder} of that UID"), name, uid, mine, same
+            case, what, (*why, f"there is no revision {holder} of that UID"), name, uid, mine, same
         )
-    other = evidence.package_of(alive[0])
+    other = case.package_of(alive[0])
     if other is None or (package and key_of(other) == key_of(package)):
-        return _earlier_revision(evidence, what, why, alive[0], mine, same)
-    return _two_packages(evidence, what, why, package, other, same)
+        return _earlier_revision(case, what, why, alive[0], mine, same)
+    return _two_packages(case, what, why, package, other, same)
 
 
 def _earlier_revision(
-    evidence: Evidence,
+    case: Case,
     what: str,
     why: tuple[str, ...],
     holder: Revision,
@@ -73,9 +69,9 @@ def _earlier_revision(
 ) -> Finding:
     key = revision_key(holder)
     run = (
-        kubectl(evidence, "delete", f"{key[0].lower()}.pkg", key[1])
+        kubectl(case, "delete", f"{key[0].lower()}.pkg", key[1])
         if holder.state is RevisionState.INACTIVE
-        else patch_spec(evidence, key, desiredState="Inactive")
+        else patch_spec(case, key, desiredState="Inactive")
     )
     return Finding(
         State.CONTROL,
@@ -91,7 +87,7 @@ def _earlier_revision(
 
 
 def _gone_holder(
-    evidence: Evidence,
+    case: Case,
     what: str,
     why: tuple[str, ...],
     name: str,
@@ -99,7 +95,7 @@ def _gone_holder(
     mine: tuple[ObjectKey, ...],
     same: list[Trouble],
 ) -> Finding:
-    kinds = [one for one in evidence.cluster.definitions if one.name == name]
+    kinds = [one for one in case.cluster.definitions if one.name == name]
     key = (kinds[0].kind if kinds else "CustomResourceDefinition", name)
     owners = kinds[0].metadata.owners if kinds else ()
     places = [i for i, owner in enumerate(owners) if owner.controller and (not uid or owner.uid == uid)]
@@ -113,9 +109,9 @@ def _gone_holder(
         else []
     )
     run = (
-        patch(evidence, key, steps, how="json")
+        patch(case, key, steps, how="json")
         if steps
-        else kubectl(evidence, "get", _plural(key[0]), name, "-o", "jsonpath={.metadata.ownerReferences}")
+        else kubectl(case, "get", _plural(key[0]), name, "-o", "jsonpath={.metadata.ownerReferences}")
     )
     care = (
         ""
@@ -132,7 +128,7 @@ def _plural(kind: str) -> str:
 
 
 def _two_packages(
-    evidence: Evidence,
+    case: Case,
     what: str,
     why: tuple[str, ...],
     package: PackageObject | None,
@@ -145,39 +141,37 @@ def _two_packages(
         what,
         (*why, theirs),
         key_of(package) if package else key_of(other),
-        tuple(switch_off(evidence, package)) if package else (),
+        tuple(switch_off(case, package)) if package else (),
         f"only one of both can be active; do not delete {other.kind}/{other.name}: what it installed goes with it",
         "it is off; to replace the other one by it, lock with a move: moves, strategy deactivate",
         tuple(sorted({key_of(other), *([key_of(package)] if package else [])})),
-        (*same, *(evidence.open_of(package) if package else [])),
+        (*same, *(case.open_of(package) if package else [])),
     )
 
 
-def find_foreign_revisions(evidence: Evidence) -> Iterator[Finding]:
+def find_foreign_revisions(case: Case) -> Iterator[Finding]:
     """Find revisions that belong to a package that is gone, or to another one with the same start of its name."""
-    for package in evidence.cluster.packages:
-        own = [
-            one for one in evidence.open_of(package) if all(part in one.message for part in FOREIGN_REVISION)
-        ]
+    for package in case.cluster.packages:
+        own = [one for one in case.open_of(package) if all(part in one.message for part in FOREIGN_REVISION)]
         if not own:
             continue
-        revision = next(iter(_with_other_owner(evidence, package)), None)
+        revision = next(iter(_with_other_owner(case, package)), None)
         namesakes = [
             one
-            for one in evidence.cluster.packages
+            for one in case.cluster.packages
             if one.kind == package.kind
             and one is not package
             and one.name[:_LONGEST_PART] == package.name[:_LONGEST_PART]
         ]
         run = (
             patch(
-                evidence,
+                case,
                 revision_key(revision),
                 [{"op": "remove", "path": "/metadata/ownerReferences"}],
                 how="json",
             )
             if revision and not namesakes
-            else kubectl(evidence, "get", "pkgrev", "--show-labels")
+            else kubectl(case, "get", "pkgrev", "--show-labels")
         )
         yield Finding(
             State.FOREIGN_REVISION,
@@ -193,13 +187,13 @@ def find_foreign_revisions(evidence: Evidence) -> Iterator[Finding]:
             else "",
             "the package takes its revision",
             (key_of(package), *([revision_key(revision)] if revision else [])),
-            tuple(evidence.open_of(package)),
+            tuple(case.open_of(package)),
         )
 
 
-def _with_other_owner(evidence: Evidence, package: PackageObject) -> list[Revision]:
+def _with_other_owner(case: Case, package: PackageObject) -> list[Revision]:
     return [
         one
-        for one in evidence.revisions_of(package)
+        for one in case.revisions_of(package)
         if one.metadata.controller and one.metadata.controller.uid != package.metadata.uid
     ]

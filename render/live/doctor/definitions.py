@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from render.live.doctor.case import Case, key_of
 from render.live.doctor.commands import kubectl, patch, patch_spec
 from render.live.doctor.entering import shorten
-from render.live.doctor.evidence import Evidence, key_of
 from render.live.doctor.messages import AWAITING, STORED_VERSIONS, find_definition
 from render.live.doctor.model import Finding, ObjectKey, State, Trouble
 from render.live.model import Definition, Metadata
@@ -15,31 +15,29 @@ _CRD, _MRD = "CustomResourceDefinition", "ManagedResourceDefinition"
 _BY_KUBERNETES = "customresourcecleanup.apiextensions.k8s.io"
 
 
-def find_refused(evidence: Evidence) -> Iterator[Finding]:
+def find_refused(case: Case) -> Iterator[Finding]:
     """Find definitions that the API server refuses, since objects are still stored in a version that is gone."""
     seen: set[str] = set()
-    for trouble in evidence.open(STORED_VERSIONS):
+    for trouble in case.open(STORED_VERSIONS):
         name = find_definition(trouble.message)
         seen.add(name)
-        yield _refused(evidence, name, shorten(trouble.message), trouble.package, [trouble])
-    for one in evidence.cluster.definitions:
+        yield _refused(case, name, shorten(trouble.message), trouble.package, [trouble])
+    for one in case.cluster.definitions:
         condition = one.conditions.get("Established")
         is_refused = condition is not None and condition.status == "False" and one.state == "Active"
         if one.kind == _MRD and is_refused and one.name not in seen:
             why = "its condition Established is False; its events say why"
             said = condition.message if condition else ""
-            yield _refused(evidence, one.name, shorten(said or why), (_MRD, one.name), [])
+            yield _refused(case, one.name, shorten(said or why), (_MRD, one.name), [])
 
 
-def _refused(
-    evidence: Evidence, name: str, why: str, about: ObjectKey, troubles: Sequence[Trouble]
-) -> Finding:
-    known = next((one for one in evidence.cluster.definitions if (one.kind, one.name) == (_CRD, name)), None)
-    package = evidence.packages.get(about)
-    earlier = evidence.earlier_image(package) if package else ""
-    migrating = _migrating(evidence, known, why)
-    back = [patch_spec(evidence, about, package=earlier)] if earlier else []
-    look = kubectl(evidence, "get", "crd", name, "-o", "jsonpath={.status.storedVersions}") if name else ""
+def _refused(case: Case, name: str, why: str, about: ObjectKey, troubles: Sequence[Trouble]) -> Finding:
+    known = next((one for one in case.cluster.definitions if (one.kind, one.name) == (_CRD, name)), None)
+    package = case.packages.get(about)
+    earlier = case.earlier_image(package) if package else ""
+    migrating = _migrating(case, known, why)
+    back = [patch_spec(case, about, package=earlier)] if earlier else []
+    look = kubectl(case, "get", "crd", name, "-o", "jsonpath={.status.storedVersions}") if name else ""
     return Finding(
         State.REFUSED_DEFINITION,
         f"the API server refuses the new definition {name}".rstrip(),
@@ -55,22 +53,22 @@ def _refused(
     )
 
 
-def _migrating(evidence: Evidence, known: Definition | None, why: str) -> list[str]:
+def _migrating(case: Case, known: Definition | None, why: str) -> list[str]:
     """Return the commands that write every object in the storage version; none, if that is the one that goes."""
     storage = [one.name for one in known.versions if one.storage] if known else []
     if known is None or not storage or f'"{storage[0]}"' in why:
         return []
-    read = kubectl(evidence, "get", known.name, "--all-namespaces", "-o", "json")
-    write = kubectl(evidence, "replace", "-f", "-")
+    read = kubectl(case, "get", known.name, "--all-namespaces", "-o", "json")
+    write = kubectl(case, "replace", "-f", "-")
     value = {"status": {"storedVersions": storage}}
-    return [f"{read} | {write}", patch(evidence, (_CRD, known.name), value, "--subresource", "status")]
+    return [f"{read} | {write}", patch(case, (_CRD, known.name), value, "--subresource", "status")]
 
 
-def find_conversion(evidence: Evidence) -> Iterator[Finding]:
+def find_conversion(case: Case) -> Iterator[Finding]:
     """Find definitions whose conversion runs in a provider that is not healthy: their objects cannot be read."""
-    down = {key[1]: key for key, one in evidence.packages.items() if _is_down(evidence, key)}
+    down = {key[1]: key for key, one in case.packages.items() if _is_down(case, key)}
     found: dict[str, list[Definition]] = {}
-    for one in evidence.cluster.definitions:
+    for one in case.cluster.definitions:
         if one.kind == _CRD and one.webhook in down:
             found.setdefault(one.webhook, []).append(one)
     for service, definitions in sorted(found.items()):
@@ -80,7 +78,7 @@ def find_conversion(evidence: Evidence) -> Iterator[Finding]:
             f"objects of {counted(len(definitions), 'definition')} cannot be converted while {key[0]}/{key[1]} is down",
             (f"{first_names([one.name for one in definitions], _SHOWN)} convert by its webhook",),
             key,
-            (kubectl(evidence, "get", f"{key[0].lower()}.pkg", key[1]),),
+            (kubectl(case, "get", f"{key[0].lower()}.pkg", key[1]),),
             "the last resort is spec.conversion of each definition; the provider sets it again",
             "first make the provider healthy; what lists these objects, such as Argo CD, works again then",
             (key,),
@@ -88,13 +86,13 @@ def find_conversion(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def _is_down(evidence: Evidence, key: ObjectKey) -> bool:
-    return any(trouble.package == key for trouble in evidence.troubles)
+def _is_down(case: Case, key: ObjectKey) -> bool:
+    return any(trouble.package == key for trouble in case.troubles)
 
 
-def find_deletions(evidence: Evidence) -> Iterator[Finding]:
+def find_deletions(case: Case) -> Iterator[Finding]:
     """Find objects that are being deleted and held by finalizers."""
-    for key, metadata in _all_objects(evidence):
+    for key, metadata in _all_objects(case):
         if not metadata.is_deleted:
             continue
         is_crd = _BY_KUBERNETES in metadata.finalizers
@@ -105,9 +103,9 @@ def find_deletions(evidence: Evidence) -> Iterator[Finding]:
         )
         name = key[1] if is_crd else f"{key[0].lower()}.pkg/{key[1]}"
         run = (
-            kubectl(evidence, "get", name, "--all-namespaces")
+            kubectl(case, "get", name, "--all-namespaces")
             if is_crd
-            else kubectl(evidence, "get", name, "-o", "jsonpath={.metadata.finalizers}")
+            else kubectl(case, "get", name, "-o", "jsonpath={.metadata.finalizers}")
         )
         yield Finding(
             State.DELETION,
@@ -120,12 +118,12 @@ def find_deletions(evidence: Evidence) -> Iterator[Finding]:
             if is_crd
             else "",
             (key,),
-            tuple(one for one in evidence.open() if key in (one.object, one.package)),
+            tuple(one for one in case.open() if key in (one.object, one.package)),
         )
 
 
-def _all_objects(evidence: Evidence) -> Iterator[tuple[ObjectKey, Metadata]]:
-    cluster = evidence.cluster
+def _all_objects(case: Case) -> Iterator[tuple[ObjectKey, Metadata]]:
+    cluster = case.cluster
     yield from ((key_of(one), one.metadata) for one in cluster.packages)
     yield from (((f"{one.kind}Revision", one.name), one.metadata) for one in cluster.revisions)
     yield from (((one.kind, one.name), one.metadata) for one in cluster.definitions)
@@ -133,14 +131,14 @@ def _all_objects(evidence: Evidence) -> Iterator[tuple[ObjectKey, Metadata]]:
         yield ("Lock", cluster.lock.metadata.name), cluster.lock.metadata
 
 
-def find_inactive_kinds(evidence: Evidence) -> Iterator[Finding]:
+def find_inactive_kinds(case: Case) -> Iterator[Finding]:
     """Find providers none of whose kinds is active."""
-    for key, package in evidence.packages.items():
+    for key, package in case.packages.items():
         condition = package.conditions.get("Healthy")
-        names = {one.name for one in evidence.revisions_of(package)}
+        names = {one.name for one in case.revisions_of(package)}
         inactive = [
             one.name
-            for one in evidence.cluster.definitions
+            for one in case.cluster.definitions
             if one.kind == _MRD
             and one.state == "Inactive"
             and any(owner.name in names for owner in one.metadata.owners)
@@ -154,7 +152,7 @@ def find_inactive_kinds(evidence: Evidence) -> Iterator[Finding]:
                 else f"{key[0]}/{key[1]} waits until one of its kinds is active",
                 (f"no activation policy names {first_names(inactive, _SHOWN)}",) if inactive else (),
                 key,
-                (kubectl(evidence, "get", "managedresourceactivationpolicies"),),
+                (kubectl(case, "get", "managedresourceactivationpolicies"),),
                 then="a ManagedResourceActivationPolicy that names them activates them",
                 objects=(key,),
                 is_stuck=False,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from render.live.doctor.case import Case
 from render.live.doctor.control import find_controlled, find_foreign_revisions
 from render.live.doctor.definitions import (
     find_conversion,
@@ -16,7 +17,6 @@ from render.live.doctor.entering import (
     find_wrong_crossplane,
     shorten,
 )
-from render.live.doctor.evidence import Evidence
 from render.live.doctor.intended import find_paused, find_switched_off, find_unused_configs
 from render.live.doctor.lock_states import (
     find_broken,
@@ -37,7 +37,7 @@ from render.live.doctor.resolving import (
 from render.live.doctor.running import find_followers, find_runtime, find_silent, find_webhooks
 from render.live.model import Cluster
 
-Diagnoser = Callable[[Evidence], Iterable[Finding]]
+Diagnoser = Callable[[Case], Iterable[Finding]]
 
 # A package that is paused, off or being deleted says nothing new, so these come before those that read messages.
 _IN_ORDER: Sequence[Diagnoser] = (
@@ -72,28 +72,28 @@ _IN_ORDER: Sequence[Diagnoser] = (
 )
 
 
-def diagnose(evidence: Evidence) -> Diagnosis:
+def diagnose(case: Case) -> Diagnosis:
     """Find what is stuck, and why."""
     found: list[Finding] = []
     for diagnoser in _IN_ORDER:
-        for finding in diagnoser(evidence):
-            evidence.take_out(finding)
+        for finding in diagnoser(case):
+            case.take_out(finding)
             found.append(finding)
-    found += _unknown(evidence)
-    cluster = evidence.cluster
+    found += _unknown(case)
+    cluster = case.cluster
     in_order = sorted(found, key=lambda one: (not one.is_stuck, one.state.number, one.what))
     return Diagnosis(
         tuple(in_order),
-        (*([] if evidence.complete else _missing_inputs(cluster)), *cluster.notes),
+        (*([] if case.complete else _missing_inputs(cluster)), *cluster.notes),
         len(cluster.packages),
         len(cluster.revisions),
     )
 
 
-def _unknown(evidence: Evidence) -> Iterator[Finding]:
+def _unknown(case: Case) -> Iterator[Finding]:
     """Yield what no state explains, one finding for each text."""
     texts: dict[str, list[Trouble]] = {}
-    for trouble in evidence.open():
+    for trouble in case.open():
         texts.setdefault(trouble.message or trouble.reason or f"{trouble.type} is not True", []).append(
             trouble
         )

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from render.live.doctor.case import Case, key_of, source_of
 from render.live.doctor.commands import detach, kubectl, patch_spec
-from render.live.doctor.evidence import Evidence, key_of, source_of
 from render.live.doctor.messages import MISSING, NOT_PULLED, WRONG_CONTENT, WRONG_CROSSPLANE, pull_cause
 from render.live.doctor.model import Finding, State, Trouble
 from render.live.model import PackageObject
@@ -20,24 +20,24 @@ _MEANINGS = {
 }
 
 
-def find_not_pulled(evidence: Evidence) -> Iterator[Finding]:
+def find_not_pulled(case: Case) -> Iterator[Finding]:
     """Find packages that cannot be pulled; a healthy earlier revision goes on running."""
-    for package in evidence.cluster.packages:
-        own = [one for one in evidence.open_of(package) if _is_about_pulling(one)]
+    for package in case.cluster.packages:
+        own = [one for one in case.open_of(package) if _is_about_pulling(one)]
         if not own:
             continue
-        earlier = evidence.earlier_image(package)
-        locked = evidence.locked(source_of(package))
+        earlier = case.earlier_image(package)
+        locked = case.locked(source_of(package))
         better = next((one for one in (_of_lock(locked), earlier) if one and one != package.package), "")
         cause = pull_cause(own[0].message)
         yield _entering(
-            evidence,
+            case,
             State.NOT_PULLED,
             package,
             own,
             f"{package.package} cannot be pulled",
             (shorten(own[0].message), *([_MEANINGS[cause]] if cause else []), *_rewritten(package)),
-            _package_again(evidence, package, better),
+            _package_again(case, package, better),
             f"{earlier} goes on running" if earlier else "it is pulled as soon as the cause is gone",
         )
 
@@ -59,53 +59,53 @@ def _rewritten(package: PackageObject) -> list[str]:
     ]
 
 
-def _package_again(evidence: Evidence, package: PackageObject, better: str) -> tuple[str, ...]:
+def _package_again(case: Case, package: PackageObject, better: str) -> tuple[str, ...]:
     if better:
-        return (patch_spec(evidence, key_of(package), package=better),)
-    return (kubectl(evidence, "get", "imageconfig.pkg", "-o", "yaml"),)
+        return (patch_spec(case, key_of(package), package=better),)
+    return (kubectl(case, "get", "imageconfig.pkg", "-o", "yaml"),)
 
 
-def find_wrong_crossplane(evidence: Evidence) -> Iterator[Finding]:
+def find_wrong_crossplane(case: Case) -> Iterator[Finding]:
     """Find packages that do not accept the version of Crossplane; that is not tried again by itself."""
-    for package in evidence.cluster.packages:
-        own = [one for one in evidence.open_of(package) if WRONG_CROSSPLANE in one.message]
+    for package in case.cluster.packages:
+        own = [one for one in case.open_of(package) if WRONG_CROSSPLANE in one.message]
         if not own:
             continue
-        earlier = evidence.earlier_image(package)
+        earlier = case.earlier_image(package)
         fields = {"package": earlier} if earlier else {"ignoreCrossplaneConstraints": True}
         yield _entering(
-            evidence,
+            case,
             State.WRONG_CROSSPLANE,
             package,
             own,
             f"{package.package} does not accept this Crossplane",
             (shorten(own[0].message),),
-            (patch_spec(evidence, key_of(package), **fields),),
+            (patch_spec(case, key_of(package), **fields),),
             f"it goes back to {earlier}" if earlier else "",
             "" if earlier else "its publisher does not promise that it works here; another version is better",
         )
 
 
-def find_wrong_content(evidence: Evidence) -> Iterator[Finding]:
+def find_wrong_content(case: Case) -> Iterator[Finding]:
     """Find objects whose package is of another kind, or holds what Crossplane refuses."""
-    for package in evidence.cluster.packages:
-        own = [one for one in evidence.open_of(package) if any(part in one.message for part in WRONG_CONTENT)]
+    for package in case.cluster.packages:
+        own = [one for one in case.open_of(package) if any(part in one.message for part in WRONG_CONTENT)]
         if not own:
             continue
         source = source_of(package)
         asking = [
             entry
-            for entry in evidence.dependants(source)
+            for entry in case.dependants(source)
             if any(edge.package == source and edge.kind == package.kind for edge in entry.edges)
         ]
-        earlier = evidence.earlier_image(package)
+        earlier = case.earlier_image(package)
         run = (
-            [patch_spec(evidence, key_of(package), package=earlier)]
+            [patch_spec(case, key_of(package), package=earlier)]
             if earlier
-            else [*detach(evidence, asking), _delete(evidence, package)]
+            else [*detach(case, asking), _delete(case, package)]
         )
         yield _entering(
-            evidence,
+            case,
             State.WRONG_CONTENT,
             package,
             own,
@@ -122,32 +122,30 @@ def find_wrong_content(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def _delete(evidence: Evidence, package: PackageObject) -> str:
-    return kubectl(evidence, "delete", f"{str(package.kind).lower()}.pkg", package.name)
+def _delete(case: Case, package: PackageObject) -> str:
+    return kubectl(case, "delete", f"{str(package.kind).lower()}.pkg", package.name)
 
 
-def find_waiting(evidence: Evidence) -> Iterator[Finding]:
+def find_waiting(case: Case) -> Iterator[Finding]:
     """Find packages that others need, whose objects are there, and which are not in the Lock."""
-    for source in sorted(
-        {one for trouble in evidence.open(*MISSING) for one in evidence.missing_of(trouble)}
-    ):
-        packages = evidence.packages_with(source)
-        if not packages or not evidence.waiting_for(source):
+    for source in sorted({one for trouble in case.open(*MISSING) for one in case.missing_of(trouble)}):
+        packages = case.packages_with(source)
+        if not packages or not case.waiting_for(source):
             continue
         package = packages[0]
-        why = _why_outside(evidence, package)
+        why = _why_outside(case, package)
         key = key_of(package)
         skips = package.spec.get("skipDependencyResolution") is True
         run = (
-            (patch_spec(evidence, key, skipDependencyResolution=False),)
+            (patch_spec(case, key, skipDependencyResolution=False),)
             if skips
-            else (kubectl(evidence, "describe", f"{key[0].lower()}.pkg", key[1]),)
+            else (kubectl(case, "describe", f"{key[0].lower()}.pkg", key[1]),)
         )
         yield _entering(
-            evidence,
+            case,
             State.WAITS,
             package,
-            evidence.open_of(package),
+            case.open_of(package),
             f"{source} is not in the Lock, and other packages wait for it",
             (why,),
             run,
@@ -156,24 +154,24 @@ def find_waiting(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def _why_outside(evidence: Evidence, package: PackageObject) -> str:
+def _why_outside(case: Case, package: PackageObject) -> str:
     if package.spec.get("skipDependencyResolution") is True:
         return f"{package.kind}/{package.name} skips dependency resolution, so it never enters the Lock"
     kinds = {
         edge.kind
-        for entry in evidence.dependants(source_of(package))
+        for entry in case.dependants(source_of(package))
         for edge in entry.edges
         if edge.package == source_of(package) and edge.kind
     }
     if kinds and str(package.kind) not in kinds:
         return f"it is a {package.kind}, and what needs it asks for a {first_names(sorted(kinds), _SHOWN)}"
-    if not evidence.revisions_of(package):
+    if not case.revisions_of(package):
         return f"{package.kind}/{package.name} has no revision yet"
     return f"{package.kind}/{package.name} has not entered the Lock, and does not say why"
 
 
 def _entering(
-    evidence: Evidence,
+    case: Case,
     state: State,
     package: PackageObject,
     own: Sequence[Trouble],
@@ -185,9 +183,9 @@ def _entering(
 ) -> Finding:
     """Return a finding about a package that is not in the Lock; packages that miss it are its consequences."""
     source = source_of(package)
-    is_locked = source in evidence.by_source
-    waiting = [] if is_locked else [*evidence.waiting_for(source), *_behind(evidence, source)]
-    troubles = [*evidence.open_of(package), *own, *waiting]
+    is_locked = source in case.by_source
+    waiting = [] if is_locked else [*case.waiting_for(source), *_behind(case, source)]
+    troubles = [*case.open_of(package), *own, *waiting]
     return Finding(
         state,
         what,
@@ -201,15 +199,12 @@ def _entering(
     )
 
 
-def _behind(evidence: Evidence, source: str) -> list[Trouble]:
+def _behind(case: Case, source: str) -> list[Trouble]:
     """Return everything that waits because Crossplane stops at the first source that is missing."""
     missing = [
-        edge.package
-        for entry in evidence.entries
-        for edge in entry.edges
-        if edge.package not in evidence.by_source
+        edge.package for entry in case.entries for edge in entry.edges if edge.package not in case.by_source
     ]
-    return evidence.open(*MISSING) if missing[:1] == [source] else []
+    return case.open(*MISSING) if missing[:1] == [source] else []
 
 
 def shorten(message: str) -> str:

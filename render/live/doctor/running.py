@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from render.live.doctor.case import Case
 from render.live.doctor.commands import kubectl, patch_spec
 from render.live.doctor.entering import shorten
-from render.live.doctor.evidence import Evidence
 from render.live.doctor.messages import DEPLOYMENT, NO_RUNTIME_CONFIG, NOT_HEALTHY_YET, WEBHOOK, find_config
 from render.live.doctor.model import Finding, ObjectKey, State, Trouble
 from render.texts import counted, first_names
@@ -14,32 +14,32 @@ _RUNTIME = "RuntimeHealthy"
 _REVISION_LABEL = "pkg.crossplane.io/revision"
 
 
-def find_webhooks(evidence: Evidence) -> Iterator[Finding]:
+def find_webhooks(case: Case) -> Iterator[Finding]:
     """Find packages whose webhook has no certificate."""
-    for trouble in evidence.open(*WEBHOOK):
+    for trouble in case.open(*WEBHOOK):
         secret = f"{trouble.package[1]}-tls-server"
         yield Finding(
             State.WEBHOOK,
             f"{trouble.package[1]} has no certificate for its webhook",
             (shorten(trouble.message),),
             ("Secret", secret),
-            (kubectl(evidence, "get", "secret", secret, "--namespace", evidence.namespace, "-o", "name"),),
+            (kubectl(case, "get", "secret", secret, "--namespace", case.namespace, "-o", "name"),),
             "with the package runtime External, whoever runs the package has to make it",
             "without the Secret, Crossplane's own pod says why it does not make it",
             (trouble.package,),
-            (trouble, *_rest(evidence, trouble)),
+            (trouble, *_rest(case, trouble)),
         )
 
 
-def find_runtime(evidence: Evidence) -> Iterator[Finding]:
+def find_runtime(case: Case) -> Iterator[Finding]:
     """Find packages whose Deployment does not run."""
-    for trouble in evidence.open(where=_is_about_runtime):
-        if evidence.is_explained(trouble):
+    for trouble in case.open(where=_is_about_runtime):
+        if case.is_explained(trouble):
             continue
         if NO_RUNTIME_CONFIG in trouble.message:
-            yield _without_config(evidence, trouble)
+            yield _without_config(case, trouble)
         else:
-            yield _not_running(evidence, trouble)
+            yield _not_running(case, trouble)
 
 
 def _is_about_runtime(trouble: Trouble) -> bool:
@@ -47,51 +47,51 @@ def _is_about_runtime(trouble: Trouble) -> bool:
     return trouble.type == _RUNTIME or any(part in trouble.message for part in texts)
 
 
-def _without_config(evidence: Evidence, trouble: Trouble) -> Finding:
+def _without_config(case: Case, trouble: Trouble) -> Finding:
     name = find_config(trouble.message)
     return Finding(
         State.RUNTIME,
         f"{trouble.package[1]} asks for a DeploymentRuntimeConfig that is not there",
         (shorten(trouble.message),),
         ("DeploymentRuntimeConfig", name) if name else trouble.package,
-        (patch_spec(evidence, trouble.package, runtimeConfigRef={"name": "default"}),),
+        (patch_spec(case, trouble.package, runtimeConfigRef={"name": "default"}),),
         "it runs with the defaults then; to keep its own settings, create the DeploymentRuntimeConfig instead",
         "its Deployment is created",
         (trouble.package,),
-        (trouble, *_rest(evidence, trouble)),
+        (trouble, *_rest(case, trouble)),
     )
 
 
-def _not_running(evidence: Evidence, trouble: Trouble) -> Finding:
-    revision = _revision_of(evidence, trouble)
+def _not_running(case: Case, trouble: Trouble) -> Finding:
+    revision = _revision_of(case, trouble)
     return Finding(
         State.RUNTIME,
         f"the Deployment of {trouble.package[1]} does not run",
-        (shorten(trouble.message or trouble.reason), *_said_by_pods(evidence, revision)),
+        (shorten(trouble.message or trouble.reason), *_said_by_pods(case, revision)),
         ("Deployment", revision),
         (
             kubectl(
-                evidence,
-                *("describe", "pods", "--namespace", evidence.namespace),
+                case,
+                *("describe", "pods", "--namespace", case.namespace),
                 *("--selector", f"{_REVISION_LABEL}={revision}"),
             ),
         ),
         "the kubelet pulls this image, not Crossplane: an ImageConfig or a mirror for Crossplane does not count here",
         "it is healthy when its pods run",
         (trouble.package,),
-        (trouble, *_rest(evidence, trouble)),
+        (trouble, *_rest(case, trouble)),
     )
 
 
-def _revision_of(evidence: Evidence, trouble: Trouble) -> str:
+def _revision_of(case: Case, trouble: Trouble) -> str:
     if trouble.object != trouble.package:
         return trouble.object[1]
-    package = evidence.packages.get(trouble.package)
+    package = case.packages.get(trouble.package)
     return package.current_revision if package else trouble.package[1]
 
 
-def _said_by_pods(evidence: Evidence, revision: str) -> list[str]:
-    pods = [one for one in evidence.cluster.pods if one.metadata.labels.get(_REVISION_LABEL) == revision]
+def _said_by_pods(case: Case, revision: str) -> list[str]:
+    pods = [one for one in case.cluster.pods if one.metadata.labels.get(_REVISION_LABEL) == revision]
     return [
         shorten(f"{pod.metadata.name}: {reason} {message}")
         for pod in pods[:_SHOWN]
@@ -99,18 +99,18 @@ def _said_by_pods(evidence: Evidence, revision: str) -> list[str]:
     ][:_SHOWN]
 
 
-def _rest(evidence: Evidence, trouble: Trouble) -> list[Trouble]:
+def _rest(case: Case, trouble: Trouble) -> list[Trouble]:
     """Return what follows on the same package: it is not healthy yet, and says nothing else."""
-    return evidence.open(
+    return case.open(
         where=lambda one: (
             one.package == trouble.package and (NOT_HEALTHY_YET in one.message or not one.message)
         )
     )
 
 
-def find_followers(evidence: Evidence) -> Iterator[Finding]:
+def find_followers(case: Case) -> Iterator[Finding]:
     """Find packages that only say that they are not healthy yet."""
-    found = evidence.open(NOT_HEALTHY_YET)
+    found = case.open(NOT_HEALTHY_YET)
     if found:
         packages = sorted({one.package for one in found})
         yield Finding(
@@ -123,40 +123,40 @@ def find_followers(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def find_silent(evidence: Evidence) -> Iterator[Finding]:
+def find_silent(case: Case) -> Iterator[Finding]:
     """Find packages that say nothing at all: nothing works on them."""
     silent = [
         key
-        for key, one in evidence.packages.items()
+        for key, one in case.packages.items()
         if not one.metadata.is_paused
         and not one.metadata.is_deleted
-        and not evidence.is_found(key)
-        and (not one.conditions or _is_unknown(evidence, key))
+        and not case.is_found(key)
+        and (not one.conditions or _is_unknown(case, key))
     ]
     if silent:
         yield Finding(
             State.SILENT,
             f"{counted(len(silent), 'package')} without any news: {_list(silent)}",
             ("no condition says whether they are installed or healthy",),
-            ("Pod", f"crossplane in {evidence.namespace}"),
+            ("Pod", f"crossplane in {case.namespace}"),
             (
                 kubectl(
-                    evidence,
-                    *("logs", "deployment/crossplane", "--namespace", evidence.namespace, "--tail", "50"),
+                    case,
+                    *("logs", "deployment/crossplane", "--namespace", case.namespace, "--tail", "50"),
                 ),
             ),
             then="Crossplane does not run, or ends while it works on them: memory, a slow registry, a definition",
             objects=tuple(silent),
-            troubles=tuple(one for one in evidence.open() if one.package in silent and not one.message),
+            troubles=tuple(one for one in case.open() if one.package in silent and not one.message),
         )
 
 
-def _is_unknown(evidence: Evidence, key: ObjectKey) -> bool:
-    package = evidence.packages[key]
+def _is_unknown(case: Case, key: ObjectKey) -> bool:
+    package = case.packages[key]
     healthy = package.conditions.get("Healthy")
     installed = package.conditions.get("Installed")
     is_unknown = healthy is not None and healthy.status == "Unknown"
-    others = [one for one in evidence.open_of(package) if one.type != "Healthy"]
+    others = [one for one in case.open_of(package) if one.type != "Healthy"]
     return is_unknown and not others and (installed is None or installed.status != "False")
 
 

@@ -7,8 +7,8 @@ from io import BytesIO
 from typing import Any
 
 from render.limits import Limits
+from render.live.doctor.case import Case
 from render.live.doctor.diagnose import diagnose
-from render.live.doctor.evidence import Evidence
 from render.live.doctor.model import Diagnosis
 from render.live.read import ClusterReader
 from render.lock.model import Lock
@@ -30,7 +30,7 @@ def diagnosed(
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
     reader.add(BytesIO(text.encode()).read)
     version = parse_version(crossplane) if crossplane else None
-    return diagnose(Evidence(reader.cluster(), ours=ours, crossplane=version))
+    return diagnose(Case(reader.cluster(), ours=ours, crossplane=version))
 
 
 def says(value: Object, message: str, *, type: str = "", status: str = "False", reason: str = "") -> Object:

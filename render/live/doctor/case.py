@@ -20,7 +20,7 @@ _NAMESPACE = "crossplane-system"
 _UNHEALTHY = ("RevisionHealthy", "RuntimeHealthy", "Healthy")
 
 
-class Evidence:
+class Case:
     """What is known of a cluster; troubles that a finding explains are taken out."""
 
     def __init__(
