@@ -223,7 +223,7 @@ def find_wrong_versions(case: Case) -> Iterator[Finding]:
             (run,) if run else (),
             f"if the registry has no {better}, take another version that suits all"
             if better
-            else "write a version that suits all of these; `xplock lock` finds it, if there is one",
+            else "write a version that suits all of these; locking the packages finds one",
             "the packages that need it recover by themselves",
             (owner,) if owner else (),
             tuple(troubles),
