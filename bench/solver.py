@@ -19,6 +19,7 @@ from render.resolve.model import Wanted
 from render.resolve.resolve import resolve
 from render.semantic import order_candidates
 from render.versions import parse_candidate
+from render.xpkg.definitions import Definitions
 
 _NAMES = ("package", "provider", "configuration", "function")
 _ROOTS = (
@@ -59,6 +60,10 @@ class CountingCatalog:
         dependencies = tuple(_dependency(entry) for entry in version.depends_on)
         metadata = Metadata(Kind(version.kind), "", version.name, dependencies)
         return Package(reference.source, Digest("sha256:" + "0" * 64), metadata, ())
+
+    def definitions(self, reference: Reference) -> Definitions:  # noqa: ARG002 - none of them differs
+        """Return nothing: none of these packages depends on a CRD."""
+        return Definitions()
 
 
 def main() -> None:

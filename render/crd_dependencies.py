@@ -5,9 +5,12 @@ Two format documents of Crossplane describe them: packages depend on kinds of ob
 
 import re
 from collections.abc import Collection
+from enum import StrEnum
 
+from render.constraints import ANY, Constraint
 from render.errors import InvalidInput
 from render.lean import dataclass
+from render.references import Digest, Source
 
 GRAMMAR = "<plural|singular|kind|*>.<group>[/<version>]"
 EXAMPLE = "buckets.s3.aws.upbound.io/v1beta1"
@@ -86,3 +89,84 @@ def make_crd(group: str, version: str | None, name: str, *, text: str = "") -> C
         star = "; leave it out to accept any" if version in ("", "*") else ""
         raise InvalidCrd(shown, f"{version!r} is not an API version{star}", meant=f"{name}.{folded}/v1alpha1")
     return CrdRequest(folded, name.lower(), version)
+
+
+# In a row of a catalog file, for a kind without a singular.
+NO_SINGULAR = "-"
+CATALOG_API, CATALOG_KIND = "xplock.dev/v1alpha1", "Catalog"
+
+
+class AnswerPlace(StrEnum):
+    """Where the package that answers a dependency on a CRD was found."""
+
+    # The packages that are there anyway: of the folder, and of the folders that it uses.
+    CLOSURE = "closure"
+    # The project's catalog; without this dependency the package would not be locked.
+    CATALOG = "catalog"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class CrdAnswer:
+    """A package that answers a dependency on a CRD, as a lock holds it."""
+
+    crd: CrdRequest
+    source: Source
+    place: AnswerPlace = AnswerPlace.CLOSURE
+    # The versions of the package that the dependant accepts; empty, if it does not say.
+    versions: str = ""
+
+    def __str__(self) -> str:
+        narrowed = f" {self.versions}" if self.versions else ""
+        return f"{self.crd}{narrowed} by {self.source} ({self.place})"
+
+
+_REQUIRED = "crd "
+_REQUIRER = " (of "
+
+
+def required_by_crd(crd: CrdRequest, dependant: Source) -> str:
+    """Return the line of a package that another one requires for a CRD."""
+    return f"{_REQUIRED}{crd}{_REQUIRER}{dependant})"
+
+
+def requirer_of(text: str) -> str:
+    """Return the source in a line about who requires a package: for a CRD, or by its name."""
+    return text.rpartition(_REQUIRER)[2].removesuffix(")") if text.startswith(_REQUIRED) else text
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogSource:
+    """A source of the project's catalog: where to look for a package that defines a CRD."""
+
+    source: Source
+    place: str
+    constraint: Constraint = ANY
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class CatalogRow:
+    """A line of a catalog file: a kind, and the versions of a source that define it."""
+
+    group: str
+    version: str
+    kind: str
+    source: Source
+    # A range of versions of the source.
+    versions: str
+    # The package that was read for it.
+    digest: Digest
+    plural: str = ""
+    singular: str = ""
+    # The file that has it.
+    place: str = ""
+
+    @property
+    def text(self) -> str:
+        """The row as a line of a catalog file."""
+        names = [self.group, self.version, self.kind, self.plural, self.singular or NO_SINGULAR]
+        return " ".join([*names, str(self.source), self.versions, self.digest])
+
+    def answers(self, crd: CrdRequest) -> bool:
+        """Return whether it names what is asked for, at a fitting version."""
+        named = crd.names(self.group, (self.kind, self.plural, self.singular))
+        return named and crd.accepts_version((self.version,))

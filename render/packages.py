@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from render.constraints import Constraint
+from render.constraints import ANY, Constraint
+from render.crd_dependencies import CrdRequest
 from render.digests import sha256_hex
 from render.lean import dataclass, field
 from render.references import Digest, PartialSource, Source
@@ -40,6 +41,17 @@ class Dependency:
 
 
 @dataclass(frozen=True, slots=True)
+class CrdDependency:
+    """CRDs that a package requires, whichever package defines them."""
+
+    crd: CrdRequest
+    # The accepted versions of the package that defines them.
+    constraint: Constraint = ANY
+    # The field of the metadata.
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PermissionRequest:
     """Access to the cluster that an old provider asked for; Crossplane no longer grants any."""
 
@@ -56,6 +68,7 @@ class Metadata:
     api_version: str
     name: str
     dependencies: tuple[Dependency, ...] = ()
+    crds: tuple[CrdDependency, ...] = ()
     crossplane: Constraint | None = None
     replaces: tuple[Source | PartialSource, ...] = ()
     capabilities: tuple[str, ...] = ()

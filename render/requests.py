@@ -1,10 +1,10 @@
 """Roots and requests: what the user and the packages ask for."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from render.constraints import ANY, Constraint
 from render.crd_dependencies import CrdRequest
-from render.lean import dataclass, field
+from render.lean import dataclass, field, replace
 from render.packages import Kind
 from render.references import Digest, Source
 from render.versions import parse_candidate
@@ -73,3 +73,31 @@ class CrdRoot:
     # As of a root: the name of the object, and everything else in the user's manifest.
     name: str | None = None
     fields: Mapping[str, object] = field(default_factory=dict)
+
+
+def answer_roots(
+    roots: Iterable[Root],
+    crd_roots: Iterable[CrdRoot],
+    answers: Mapping[CrdRequest, Sequence[Source]],
+    kinds: Mapping[Source, Kind],
+) -> tuple[Root, ...]:
+    """Return the roots with the packages that answer CRD roots; a package that is asked for by name stays as it is."""
+    found = {root.source: root for root in roots}
+    named = set(found)
+    for one in sorted(crd_roots, key=lambda one: (one.name is None, one.name or "", one.crd)):
+        for source in answers.get(one.crd, ()):
+            if source not in named:
+                root = _answered(one, source, kinds.get(source))
+                found[source] = _joined(found[source], root) if source in found else root
+    return tuple(sorted(found.values(), key=lambda root: (root.source, root.name or "")))
+
+
+def _answered(one: CrdRoot, source: Source, kind: Kind | None) -> Root:
+    request = Request.of(one.constraint) if one.constraint != ANY else Request()
+    return Root(source, request, one.place, one.name, kind if one.name else None, one.fields)
+
+
+def _joined(first: Root, second: Root) -> Root:
+    # The constraint of each is an edge of its own; the lock needs one text for the package.
+    narrower = first.request if first.request != Request() else second.request
+    return replace(first, request=narrower, place=f"{first.place} and {second.place}")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 
+from render.crd_dependencies import CatalogSource
 from render.lean import TYPE_CHECKING, dataclass, field
 from render.mirrors import Mirror
 from render.moves import Move
@@ -73,6 +74,9 @@ class Settings:
     guard: bool = True
     waves: Waves = Waves.FLAT
     overlay: Path | None = None
+    # The sources to look in for packages that define CRDs, and the files that list such packages.
+    catalog: tuple[CatalogSource, ...] = ()
+    catalog_files: tuple[str, ...] = ()
     # Each prefix, and the folder that is read for it.
     layouts: tuple[tuple[str, Path], ...] = ()
     # Where Crossplane pulls from, if that is not where packages are fetched from.

@@ -45,6 +45,7 @@ from render.system.clock import read_clock
 from render.system.deadline import Deadline
 from render.system.files import LOCK_FILE
 from render.texts import first_names
+from render.xpkg.definitions import Definitions
 
 if TYPE_CHECKING:
     from render.app.world import World
@@ -387,3 +388,7 @@ class _Watched:
                 self.judge.examine(package)
         self.progress.advance()
         return package
+
+    def definitions(self, reference: Reference) -> Definitions:
+        """Return the definitions of the package that a reference names."""
+        return self.catalog.definitions(reference)

@@ -44,8 +44,8 @@ def tree(
 ) -> None:
     """Show what is locked in each DIR as a tree: what you ask for, and below it what that needs.
 
-    A package marked (*) is written out further up. "shared" means that several packages need it, "orphaned" that
-    nothing requires it any more, "detached" that Crossplane does not check its dependencies; `xplock why` shows more.
+    A package marked (*) is written out further up. "shared" means that several packages need it, "by CRD"
+    that the package above depends on a CRD which this one defines, "orphaned" that nothing requires it any more, "detached" that Crossplane does not check its dependencies; `xplock why` shows more.
     Deactivated packages come last.
     """
     output: Output = context.obj

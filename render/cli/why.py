@@ -12,11 +12,14 @@ from render.lock.freshness import require_consistent_lock
 from render.lock.lookup import find_known
 from render.lock.model import Lock
 from render.references import Source
+from render.views.crds import PREFIX, askers_document, format_askers
 from render.views.replaced import explain_replaced, format_succession, succession_document
 from render.views.why import explain, explanation_document, format_explanation
 
 
-@click.command(epilog="Example: xplock why provider-aws-s3 platform/")
+@click.command(
+    epilog="Examples: xplock why provider-aws-s3 platform/; xplock why crd:buckets.s3.aws.upbound.io"
+)
 @click.argument("source", metavar="SRC")
 @folder_argument
 @output_option("text", "json")
@@ -26,15 +29,27 @@ def why(output: Output, source: str, folder: Path, form: str) -> None:
 
     For a replaced package, show its successors; for one that is leaving, what still needs it.
 
+    With crd:NAME, show who needs the CRD of that name, and which package answers.
+
     The last components of SRC are enough if only one package ends with them. Of many paths the shortest
     are shown, and the others counted.
     """
     lock = require_consistent_lock(folder, operator_settings().limits)
+    if source.startswith(PREFIX):
+        _explain_crd(output, lock, source.removeprefix(PREFIX), form)
+        return
     known = find_known(source, lock, folder=folder)
     if form == "json":
         output.result_json(_document(lock, known, folder))
     else:
         output.result(_text(lock, known, folder))
+
+
+def _explain_crd(output: Output, lock: Lock, name: str, form: str) -> None:
+    if form == "json":
+        output.result_json(askers_document(lock, name))
+    else:
+        output.result(format_askers(lock, name))
 
 
 def _is_there(lock: Lock, source: Source) -> bool:

@@ -76,6 +76,16 @@ class Neighbours:
         return {source: package.folder for source, package in self.provided.items()}
 
     @property
+    def groups(self) -> dict[Source, tuple[str, ...]]:
+        """The API groups in which each provided package defines kinds."""
+        return {
+            source: package.groups
+            for _, lock in self.used
+            for source, package in lock.packages.items()
+            if source in self.provided
+        }
+
+    @property
     def using_packages(self) -> list[LockedPackage]:
         """The active packages of the using folders."""
         return [package for _, lock in self.using for package in lock.packages.values()]

@@ -4,16 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from render.commands import as_path, shell
+from render.crd_dependencies import CATALOG_API, CATALOG_KIND, CatalogRow
 from render.errors import InvalidInput, RenderError, in_one_line
 from render.inputs.budget import Budget, FolderTooLarge
 from render.inputs.folders import list_kustomizations, list_yaml_files, read_inside
 from render.inputs.problems import InvalidInputs, find_conflict
 from render.inputs.record import make_record
-from render.inputs.roots import Document, agree_on_rewrites, agree_on_roots, sort_documents
+from render.inputs.roots import Document, agree_on_crds, agree_on_rewrites, agree_on_roots, sort_documents
 from render.lean import Any, dataclass, field, replace
 from render.limits import Limits
 from render.packages import is_meta, is_project
-from render.requests import Root
+from render.requests import CrdRoot, Root
 from render.rewrites import Rewrite
 from render.settings import SETTINGS_FILE, Settings
 from render.system.boundary import Boundary
@@ -82,6 +83,9 @@ class Inputs:
     passthrough: tuple[Mapping[str, Any], ...]
     # One entry for each input of the resolution, with the digest of its canonical form.
     record: Mapping[str, str]
+    # The CRDs that the user asks for, and the rows of the catalog's files.
+    crd_roots: tuple[CrdRoot, ...] = ()
+    catalog_rows: tuple[CatalogRow, ...] = ()
     # The repository that no path in the folder may leave; None on a user's own machine.
     boundary: Boundary | None = None
 
@@ -99,19 +103,22 @@ def read_inputs(
     reader = _Reader(folder, limits, problems, boundary, edits.files)
     settings = _read_settings(reader, names)
     kustomized = bool(list_kustomizations(folder))
-    files = _read_files(reader, _input_names(names, kustomized=kustomized))
+    inputs = [name for name in names if name not in settings.catalog_files]
+    files = _read_files(reader, _input_names(inputs, kustomized=kustomized))
     documents = _kustomize(reader, environ) if kustomized else files.documents
     found = sort_documents(documents, problems)
-    asked = [*found.roots, *files.dependencies, *settings.roots, *edits.roots]
-    roots = agree_on_roots(asked, problems)
+    named = [one for one in files.dependencies if isinstance(one, Root)]
+    roots = agree_on_roots([*found.roots, *named, *settings.roots, *edits.roots], problems)
+    crd_roots = agree_on_crds([one for one in files.dependencies if isinstance(one, CrdRoot)], problems)
+    rows = _read_catalogs(reader, settings)
     rewrites = agree_on_rewrites([*found.rewrites, *settings.rewrites], problems)
     if problems:
         raise InvalidInputs(folder, problems)
     # Without roots, the packages of a lock are leaving.
-    if not roots and not is_there(folder / LOCK_FILE):
+    if not roots and not crd_roots and not is_there(folder / LOCK_FILE):
         raise NothingAsked(folder, boundary)
-    record = make_record(roots, rewrites, settings)
-    return Inputs(folder, roots, settings, rewrites, found.passthrough, record, boundary)
+    record = make_record(roots, rewrites, settings, crd_roots, rows)
+    return Inputs(folder, roots, settings, rewrites, found.passthrough, record, crd_roots, rows, boundary)
 
 
 def _edited_names(names: Sequence[str], edits: Edits) -> list[str]:
@@ -132,7 +139,7 @@ class _Files:
     """The documents of the files, and the dependencies of a package on disk."""
 
     documents: list[Document]
-    dependencies: list[Root]
+    dependencies: list[Root | CrdRoot]
 
 
 def _input_names(names: Sequence[str], *, kustomized: bool) -> list[str]:
@@ -154,6 +161,25 @@ def _read_settings(reader: "_Reader", names: Sequence[str]) -> Settings:
     return parse_settings(data, reader.folder, reader.limits, reader.problems, reader.boundary)
 
 
+def _read_catalogs(reader: "_Reader", settings: Settings) -> tuple[CatalogRow, ...]:
+    if not settings.catalog_files:
+        return ()
+    # Imported late: few folders have a catalog in a file.
+    from render.inputs.catalogs import parse_catalog
+
+    rows: list[CatalogRow] = []
+    for name in settings.catalog_files:
+        if not is_there(reader.folder / name):
+            reader.problems.append(
+                f"{SETTINGS_FILE}: catalog: {name} does not exist; `xplock catalog build SRC... -o {name}` writes it"
+            )
+            continue
+        data = reader.read(name)
+        if data is not None:
+            rows += parse_catalog(data, name, reader.limits, reader.problems)
+    return tuple(sorted(rows))
+
+
 def _read_files(reader: "_Reader", names: Sequence[str]) -> _Files:
     files = _Files([], [])
     for name in names:
@@ -166,9 +192,20 @@ def _read_files(reader: "_Reader", names: Sequence[str]) -> _Files:
             from render.inputs.package_on_disk import parse_dependencies
 
             files.dependencies.extend(parse_dependencies(data, name, reader.limits, reader.problems))
+        elif any(_is_catalog(document.value) for document in documents):
+            reader.problems.append(
+                f"{name}: it is a catalog that {SETTINGS_FILE} does not name; add catalog: [{{file: {name}}}]"
+            )
         else:
             files.documents.extend(documents)
     return files
+
+
+def _is_catalog(value: Any) -> bool:
+    return isinstance(value, dict) and (value.get("apiVersion"), value.get("kind")) == (
+        CATALOG_API,
+        CATALOG_KIND,
+    )
 
 
 def _describes_package(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from render.constraints import parse_constraint
+from render.crd_dependencies import CrdRequest
 from render.errors import InvalidInput, RenderError
 from render.inputs.objects import check_numbers, is_object, list_items
 from render.inputs.problems import placed
@@ -19,7 +20,7 @@ from render.references import (
     parse_source,
     split_tag,
 )
-from render.requests import Request, Root
+from render.requests import CrdRoot, Request, Root
 from render.rewrites import Rewrite
 from render.versions import check_tag
 from render.yaml.fields import Fields, Problems
@@ -239,6 +240,16 @@ def agree_on_roots(roots: Iterable[Root], problems: list[str]) -> tuple[Root, ..
         agreed[root.source] = root if known is None else _join(known, root, problems)
     _check_names(agreed.values(), problems)
     return tuple(sorted(agreed.values(), key=lambda root: (root.source, root.name or "")))
+
+
+def agree_on_crds(asked: Iterable[CrdRoot], problems: list[str]) -> tuple[CrdRoot, ...]:
+    """Return one entry for each CRD that the user asks for, sorted."""
+    agreed: dict[CrdRequest, CrdRoot] = {}
+    for root in asked:
+        known = agreed.setdefault(root.crd, root)
+        if (known.constraint, known.name, known.fields) != (root.constraint, root.name, root.fields):
+            problems.append(f"{root.place}: {root.crd} is asked for in another way than in {known.place}")
+    return tuple(agreed[crd] for crd in sorted(agreed))
 
 
 def agree_on_rewrites(rewrites: Iterable[Rewrite], problems: list[str]) -> tuple[Rewrite, ...]:

@@ -8,7 +8,15 @@ from render.errors import RenderError, in_one_line
 from render.inputs.policies.keys import POLICY
 from render.inputs.problems import placed
 from render.inputs.roots import parse_package, parse_request
-from render.inputs.settings_entries import MOVES, OVERRIDES, parse_moves, parse_override, parse_uses
+from render.inputs.settings_entries import (
+    MOVES,
+    OVERRIDES,
+    parse_catalog_files,
+    parse_catalog_sources,
+    parse_moves,
+    parse_override,
+    parse_uses,
+)
 from render.inputs.table import Choice, Entries, Entry, Flag, Group, Key, Text, Texts, read_entry
 from render.lean import TYPE_CHECKING
 from render.limits import Limits
@@ -140,6 +148,30 @@ KEYS = (
         examples=("overlays/production",),
     ),
     Key(
+        "catalog",
+        Entries(
+            (
+                Key(
+                    "source",
+                    Text(),
+                    "A source, with its registry and without tag and digest.",
+                    examples=("xpkg.example.org/acme/provider-nop",),
+                ),
+                Key(
+                    "version", Text(), "The versions of it to choose from, as a range.", examples=("<v2.0.0",)
+                ),
+                Key(
+                    "file",
+                    Text(),
+                    "A file of this folder that `xplock catalog build` wrote.",
+                    examples=("catalog.yaml",),
+                ),
+            )
+        ),
+        "Where to look for packages that define a CRD which another package or you ask for, and no locked package "
+        "defines. An entry has a source or a file. No registry is ever searched.",
+    ),
+    Key(
         "layouts",
         Entries(
             (
@@ -220,6 +252,8 @@ def _parse_settings(fields: Fields, folder: Path, limits: Limits, boundary: Boun
         guard=said.get("guard", True),
         waves=Waves(said.get("waves", Waves.FLAT)),
         overlay=_parse_overlay(top, folder, boundary),
+        catalog=tuple(parse_catalog_sources(top, SETTINGS_FILE)),
+        catalog_files=tuple(parse_catalog_files(top)),
         layouts=tuple(_parse_layouts(top, folder)),
         mirror=_parse_mirror(top),
         policy=_parse_policy(top),

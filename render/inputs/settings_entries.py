@@ -3,8 +3,10 @@
 import errno
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from render.constraints import ANY, parse_constraint
+from render.crd_dependencies import CatalogSource
 from render.errors import in_one_line
 from render.inputs.table import Choice, Entries, Entry, Key, Number, OneOrMore, Text, TextMap, Texts
 from render.limits import LimitExceeded, Limits
@@ -222,3 +224,51 @@ def _can_be_folder(path: Path) -> bool:
     except OSError as error:
         return error.errno != errno.ELOOP
     return True
+
+
+def parse_catalog_sources(top: Entry, file: str) -> Iterator[CatalogSource]:
+    """Yield the sources of the catalog."""
+    taken: set[Source] = set()
+    for i, entry in enumerate(top.entries.get("catalog", ())):
+        said = entry.plain
+        if ("source" in said) == ("file" in said):
+            entry.fields.complain("expected either a source or a file")
+            continue
+        if "source" not in said:
+            continue
+        source = _parse_catalog_source(entry, said["source"], taken)
+        constraint = ANY
+        with entry.fields.errors_at("version"):
+            constraint = parse_constraint(said["version"]) if "version" in said else ANY
+        if source:
+            taken.add(source)
+            yield CatalogSource(source, f"{file}: catalog[{i}]", constraint)
+
+
+def _parse_catalog_source(entry: Entry, text: str, taken: Collection[Source]) -> Source | None:
+    if "*" in text:
+        entry.fields.complain(
+            "a registry cannot list its repositories, so name each source, or a file of `xplock catalog build`",
+            "source",
+        )
+        return None
+    source = _parse_source(entry, "source", text)
+    if source in taken:
+        entry.fields.complain(f"{source} has an entry already", "source")
+        return None
+    return source
+
+
+def parse_catalog_files(top: Entry) -> Iterator[str]:
+    """Yield the files of the catalog, relative to the folder."""
+    for entry in top.entries.get("catalog", ()):
+        name = entry.plain.get("file")
+        if name is None or "source" in entry.plain:
+            continue
+        if "version" in entry.plain:
+            entry.fields.complain("a file has the versions of each row", "version")
+        path = PurePosixPath(name)
+        if "\0" in name or path.is_absolute() or ".." in path.parts:
+            entry.fields.complain("expected a file of this folder", "file")
+        else:
+            yield str(path)

@@ -9,14 +9,14 @@ from render.lean import replace
 from render.lifecycle.names import choose_name, locked_names
 from render.lifecycle.states import Context, Draft, Event, MovedPackage, Plan, StableResolution, Transition
 from render.lifecycle.strategies import choose_strategies, replaced_sources
-from render.lock.candidates import lock_dependencies
+from render.lock.candidates import lock_answers, lock_dependencies
 from render.lock.derived.detaching import EVERYTHING, completed_name, find_reasons
 from render.lock.derived.fields import manifest_fields
 from render.lock.derived.pins import as_deactivated
 from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage, Provided, State, named_source
 from render.moves import Strategy
-from render.packages import count_kinds, defined_groups, digest_objects
+from render.packages import CrdDependency, count_kinds, defined_groups, digest_objects
 from render.references import Source
 from render.requests import Root
 from render.resolve.model import Chosen, Edge
@@ -47,7 +47,12 @@ def _make_draft(answer: StableResolution, context: Context) -> Draft:
         )
         for source in sorted(answer.resolution.packages)
     }
-    lock = Lock({**packages, **answer.orphans}, provided=_provided(answer, context))
+    asked = [CrdDependency(root.crd, root.constraint) for root in context.crd_roots]
+    lock = Lock(
+        {**packages, **answer.orphans},
+        provided=_provided(answer, context),
+        crds=lock_answers(None, asked, answer.resolution.answers),
+    )
     return Draft(answer, context, lock, roots, _known_reasons(answer, context))
 
 
@@ -65,6 +70,7 @@ def _lock_package(
         kind=chosen.kind,
         object_name="",
         dependencies=lock_dependencies(chosen.dependencies),
+        crds=lock_answers(source, chosen.package.metadata.crds, answer.resolution.answers),
         root=str(root.request) if root else None,
         tag=tag if by_digest else None,
         objects=count_kinds(chosen.package.objects),
@@ -190,6 +196,7 @@ def _make_lock(draft: Draft, transitions: Iterable[Transition]) -> Lock:
         {package.source: package for package in after if package.state is not State.DEACTIVATED},
         deactivated=deactivated,
         provided=_provided(draft.answer, draft.context, deactivated.values()),
+        crds=draft.lock.crds,
     )
 
 

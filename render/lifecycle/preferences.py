@@ -17,6 +17,7 @@ from render.registry.offline import CachedTags, Offline
 from render.requests import Request
 from render.resolve.model import Bound, Candidate, Catalog, Edge
 from render.versions import parse_candidate
+from render.xpkg.definitions import Definitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,10 @@ class LockedTags:
         """Return the package that a reference names."""
         return self.catalog.package(reference)
 
+    def definitions(self, reference: Reference) -> Definitions:
+        """Return the definitions of the package that a reference names."""
+        return self.catalog.definitions(reference)
+
 
 @dataclass(frozen=True, slots=True)
 class LockedVersions:
@@ -137,6 +142,10 @@ class LockedVersions:
     def package(self, reference: Reference) -> Package:
         """Return the package that a reference names."""
         return self.catalog.package(reference)
+
+    def definitions(self, reference: Reference) -> Definitions:
+        """Return the definitions of the package that a reference names."""
+        return self.catalog.definitions(reference)
 
 
 def _bounds(package: LockedPackage, moves: Mapping[Source, Move], place: str) -> Iterator[Bound]:

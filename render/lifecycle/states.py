@@ -14,7 +14,7 @@ from render.lock.model import Lock, LockedPackage, Provided, State
 from render.moves import Move, Strategy
 from render.policy.judge import Judge
 from render.references import Source
-from render.requests import Root
+from render.requests import CrdRoot, Root
 from render.resolve.model import Resolution
 from render.settings import Settings
 
@@ -78,6 +78,8 @@ class Context:
     call: LockCall = field(default_factory=LockCall)
     # The places of the roots that the lock before does not answer.
     new_roots: tuple[str, ...] = ()
+    # The CRDs that the user asks for.
+    crd_roots: tuple[CrdRoot, ...] = ()
 
     @property
     def guard(self) -> bool:

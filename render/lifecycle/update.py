@@ -119,7 +119,7 @@ class UnknownRoot(Differs):
 
 def _refuse_unknown_roots(inputs: Inputs, before: Lock) -> None:
     """Raise for a package that would become an orphan, although it was never asked for: it may be anything."""
-    asked = {root.source for root in inputs.roots}
+    asked = {root.source for root in inputs.roots} | {answer.source for answer in before.crds}
     recorded = {name for name in before.inputs if name.startswith(ROOT)}
     for source, package in before.packages.items():
         if not recorded or package.root is None or package.state is not State.WANTED:
@@ -158,6 +158,7 @@ def _make_context(
         accept_unknown_objects=options.accept_unknown_objects,
         folder=str(inputs.folder),
         call=options.call or LockCall((str(inputs.folder),), tuple(options.upgrade)),
+        crd_roots=inputs.crd_roots,
         new_roots=tuple(root.place for root in inputs.roots if not _is_answered(root, before)),
     )
 
@@ -178,6 +179,9 @@ def _make_wanted(inputs: Inputs, context: Context, options: LockOptions) -> Want
     installed = live_bounds(context.live, inputs.roots, before, settings.crossplane_version)
     return Wanted(
         roots=inputs.roots,
+        crd_roots=inputs.crd_roots,
+        catalog=settings.catalog,
+        catalog_rows=inputs.catalog_rows,
         preferred={**there, **kept},
         pinned=pinned_digests(before, kept),
         upgraded=freed,
@@ -185,6 +189,7 @@ def _make_wanted(inputs: Inputs, context: Context, options: LockOptions) -> Want
         followers=family_followers(before, upgrade),
         bounds=(*stale, *installed),
         provided=neighbours.candidates,
+        provided_groups=neighbours.groups,
         providers=neighbours.folders,
         crossplane=settings.crossplane_version,
         follow_families=settings.families == "follow",

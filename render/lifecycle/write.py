@@ -18,11 +18,10 @@ from render.settings import PinMode
 
 def make_lock(plan: Plan) -> Lock:
     """Return the lock that a plan makes."""
-    dependants, replaced = LockGraph(plan.after).dependants, agreed_records(plan)
+    required, replaced = LockGraph(plan.after).required_by, agreed_records(plan)
     packages = {}
     for before, after in plan.active():
-        required_by = tuple(sorted(map(str, dependants[after.source])))
-        package = replace(after, required_by=required_by, replaces=replaced[after.source])
+        package = replace(after, required_by=required[after.source], replaces=replaced[after.source])
         packages[after.source] = _carry_over(package, before, plan)
     lock = replace(plan.after, packages=packages, inputs=dict(sorted(plan.context.record.items())))
     return drop_foreign_pins(lock, follow_moves(plan.answer.entries))

@@ -118,6 +118,7 @@ _FORMATS: Mapping[str, Callable[[Any], tuple[str, ...]]] = {
     "dependencies": lambda package: tuple(map(_format_dependency, package.dependencies)),
     "replaces": lambda package: tuple(map(_format_replaced, package.replaces)),
     "kept_pins": lambda package: tuple(_format_pin(package, pin) for pin in package.kept_pins),
+    "crds": lambda package: tuple(map(str, package.crds)),
     "objects": lambda package: _counts(package.objects),
     "unclaimed": lambda package: _counts(package.unclaimed),
 }

@@ -2,8 +2,13 @@
 
 from collections.abc import Iterable
 
+from render.constraints import ANY
+from render.crd_dependencies import CrdAnswer
 from render.lock.graph import Target
 from render.lock.model import LockedDependency, LockedPackage
+from render.packages import CrdDependency
+from render.references import Source
+from render.resolve.crds.model import Answers, Asked
 from render.resolve.model import Candidate, Edge
 from render.versions import InvalidVersion, Version, parse_candidate, parse_version
 
@@ -22,8 +27,22 @@ def installed_candidate(package: Target) -> Candidate:
 
 def lock_dependencies(edges: Iterable[Edge]) -> tuple[LockedDependency, ...]:
     """Return a package's dependencies as the lock holds them; a source with several replacements is one dependency."""
-    found = {id(edge.dependency): _lock_dependency(edge) for edge in edges}
+    named = [edge for edge in edges if edge.crd is None]
+    found = {id(edge.dependency): _lock_dependency(edge) for edge in named}
     return tuple(found.values())
+
+
+def lock_answers(
+    dependant: Source | None, asked: Iterable[CrdDependency], answers: Answers
+) -> tuple[CrdAnswer, ...]:
+    """Return the packages that answer dependencies on CRDs as the lock holds them."""
+    found = {
+        CrdAnswer(one.crd, source, answer.place, one.constraint.text if one.constraint != ANY else "")
+        for one in asked
+        if (answer := answers.get(Asked(dependant, one.crd)))
+        for source in answer.sources
+    }
+    return tuple(sorted(found))
 
 
 def _installed_version(package: Target) -> Version | None:

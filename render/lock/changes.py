@@ -32,7 +32,7 @@ _OF_A_VERSION = frozenset(
         "groups",
         "family",
     }
-    | {"crossplane", "releasedAt", "keptPins", "staleEntry", "root", "requiredBy"}
+    | {"crossplane", "crds", "releasedAt", "keptPins", "staleEntry", "root", "requiredBy"}
 )
 _OF_A_STATE = frozenset({"state", "released", "root", "requiredBy", "keptPins"})
 # A deactivated package depends on nothing, and replaces nothing.

@@ -13,7 +13,7 @@ from render.semantic import Step, step_between
 T = TypeVar("T", bound=Target)
 
 # The fields of a lock that are compared entry by entry.
-_LISTED = frozenset({"packages", "deactivated", "provided", "inputs"})
+_LISTED = frozenset({"packages", "deactivated", "provided", "inputs", "crds"})
 _SAME_MEANING = "entries are written in another way, with the same meaning"
 
 
@@ -133,6 +133,8 @@ def compare_whole(old: Lock, new: Lock) -> Iterator[str]:
         before, after = getattr(old, one.name), getattr(new, one.name)
         if one.name not in _LISTED and before != after:
             yield f"{one.name}: {before} -> {after}"
+    yield from (f"{answer} is gone" for answer in old.crds if answer not in new.crds)
+    yield from (str(answer) for answer in new.crds if answer not in old.crds)
 
 
 def format_dependencies(package: LockedPackage) -> tuple[str, ...]:

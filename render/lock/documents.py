@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from render.constraints import parse_constraint
+from render.crd_dependencies import CrdAnswer
 from render.lean import Any, TypeVar, dataclass
 from render.limits import LimitExceeded, Limits
 from render.lock.entries import (
+    read_answers,
     read_deactivated,
     read_kind,
     read_package,
@@ -22,7 +24,7 @@ from render.yaml.fields import Fields, Problems, describe, format_place
 
 DOCUMENTS = ("Lock", "LockDetails")
 _LOCK_FIELDS = frozenset({"apiVersion", "kind", "metadata", "packages"})
-_DETAILS_FIELDS = _LOCK_FIELDS | {"version", "revision", "inputs", "deactivated", "provided"}
+_DETAILS_FIELDS = _LOCK_FIELDS | {"version", "revision", "inputs", "crds", "deactivated", "provided"}
 _ENTRY_FIELDS = frozenset({"apiVersion", "kind", "name", "source", "version", "dependencies"})
 _DEPENDENCY_FIELDS = frozenset({"package", "constraints", "apiVersion", "kind", "type"})
 _KINDS = frozenset(Kind)
@@ -109,6 +111,7 @@ class LockDocuments:
     named: tuple[frozenset[Source], frozenset[Source]]
     deactivated: tuple[LockedPackage, ...] = ()
     provided: tuple[Provided, ...] = ()
+    crds: tuple[CrdAnswer, ...] = ()
 
 
 def read_documents(first: Any, second: Any, problems: LockProblems) -> LockDocuments:
@@ -128,6 +131,7 @@ def read_documents(first: Any, second: Any, problems: LockProblems) -> LockDocum
         (in_lock, in_details),
         tuple(read_deactivated(entry) for entry in _mappings(details, "deactivated", problems.limits)),
         tuple(read_provided(entry) for entry in _mappings(details, "provided", problems.limits)),
+        read_answers(details, "crds"),
     )
 
 

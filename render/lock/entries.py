@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from render.constraints import parse_constraint
+from render.crd_dependencies import AnswerPlace, CrdAnswer, CrdRequest, parse_crd, requirer_of
 from render.lean import Any, TypeVar
 from render.lock.model import KeptPin, LockedPackage, Provided, Replaced, State
 from render.moves import Consent, Strategy
@@ -34,6 +35,7 @@ _PACKAGE_FIELDS = frozenset(
         "tag",
         "root",
         "requiredBy",
+        "crds",
         "replaces",
         "detached",
     }
@@ -57,6 +59,7 @@ _PROVIDED_FIELDS = frozenset(
     {"source", "folder", "kind", "version", "object", "tag", "detached", "installedAs", "replaces", "digest"}
 )
 _REPLACED_FIELDS = frozenset({"source", "strategy", "consent"})
+_ANSWER_FIELDS = frozenset({"crd", "version", "answeredBy", "from"})
 _PIN_FIELDS = frozenset({"tag", "source", "installedAs", "digest"})
 # Not parsed any further: rendering needs no times.
 _RELEASED_AT = r"2[0-9]{3}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]Z (?:claimed|proven)"
@@ -200,7 +203,33 @@ def _read_mapping(entry: Fields, key: str) -> dict[str, Any]:
 
 
 def _read_required_by(entry: Fields, key: str) -> tuple[str, ...]:
-    return tuple(sorted(map(str, _read_sources(entry, key))))
+    texts = entry.list_of_texts(key)
+    for i, text in enumerate(texts):
+        _optional_source(entry, key, requirer_of(text), i)
+    return tuple(sorted(texts))
+
+
+def read_answers(entry: Fields, key: str) -> tuple[CrdAnswer, ...]:
+    """Read the packages that answer dependencies on CRDs."""
+    found = [_read_answer(item) for item in entry.mappings(key)]
+    return tuple([answer for answer in found if answer is not None])
+
+
+def _read_answer(entry: Fields) -> CrdAnswer | None:
+    entry.allow(_ANSWER_FIELDS)
+    crd = _read_crd(entry)
+    source = _optional_source(entry, "answeredBy", entry.required_text("answeredBy"))
+    place = _word(entry, "from", AnswerPlace)
+    versions = _read_constraint(entry, "version") or ""
+    return CrdAnswer(crd, source, place, versions) if crd and source and place else None
+
+
+def _read_crd(entry: Fields) -> CrdRequest | None:
+    text = entry.required_text("crd")
+    crd = entry.parse_text(text, parse_crd, "crd")
+    if crd is not None and str(crd) != text:
+        entry.complain(f"expected its canonical form {crd}", "crd")
+    return crd
 
 
 def _read_counts(entry: Fields, key: str) -> dict[str, int]:
@@ -271,6 +300,7 @@ def _word(entry: Fields, key: str, words: type[W]) -> W | None:
 # The optional fields of a package: the attribute that holds each, and the function that reads it.
 _OPTIONAL: Mapping[str, tuple[str, Callable[[Fields, str], Any]]] = {
     "requiredBy": ("required_by", _read_required_by),
+    "crds": ("crds", read_answers),
     "root": ("root", Fields.optional_text),
     "tag": ("tag", _read_tag),
     "objects": ("objects", _read_counts),

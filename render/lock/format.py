@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from render.crd_dependencies import CrdAnswer
 from render.errors import RenderError
 from render.lean import Any
 from render.lock.model import (
@@ -94,6 +95,7 @@ def _details_document(lock: Lock) -> dict[str, Any]:
         "version": FORMAT_VERSION,
         "revision": FORMAT_REVISION,
         "inputs": dict(lock.inputs),
+        **_listed("crds", [_answer_entry(answer) for answer in lock.crds]),
         **_listed("deactivated", [_deactivated_entry(package) for package in lock.deactivated.values()]),
         **_listed("provided", [_provided_entry(package) for package in lock.provided.values()]),
         # Always there and always last: compared with the first document, it shows packages that a truncated file lost.
@@ -143,6 +145,7 @@ def _details_entry(package: LockedPackage) -> dict[str, Any]:
         "tag": package.tag,
         "root": package.root,
         "requiredBy": list(package.required_by) or None,
+        "crds": [_answer_entry(answer) for answer in package.crds] or None,
         "replaces": [_replaced_entry(replaced) for replaced in package.replaces] or None,
         "detached": list(package.detached) or None,
         "staleEntry": list(package.stale_entry) or None,
@@ -160,6 +163,16 @@ def _details_entry(package: LockedPackage) -> dict[str, Any]:
         "keptPins": [_pin_entry(pin) for pin in package.kept_pins] or None,
         # Always there and always last, so that the last block of a truncated file is never complete by chance.
         "digest": package.digest,
+    }
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def _answer_entry(answer: CrdAnswer) -> dict[str, Any]:
+    entry = {
+        "crd": str(answer.crd),
+        "version": answer.versions or None,
+        "answeredBy": str(answer.source),
+        "from": answer.place,
     }
     return {key: value for key, value in entry.items() if value is not None}
 

@@ -13,11 +13,21 @@ from render.errors import Differs, RenderError
 from render.lean import TYPE_CHECKING, TypeAlias
 from render.limits import Limits
 from render.lock.derived.answers import check_answers
+from render.lock.derived.crds import check_crds
 from render.lock.derived.detaching import check_detaching
 from render.lock.derived.lists import check_lists
 from render.lock.derived.pins import records_of_pins
 from render.lock.file import read_lock
-from render.lock.graph import LockGraph, Need, Successor, Target, find_layers, find_successors, reach
+from render.lock.graph import (
+    ANY_VERSION,
+    LockGraph,
+    Need,
+    Successor,
+    Target,
+    find_layers,
+    find_successors,
+    reach,
+)
 from render.lock.model import Lock, LockedPackage, State
 from render.moves import Strategy
 from render.system.files import LOCK_FILE
@@ -109,7 +119,7 @@ def staleness_of(graph: LockGraph, contradictions: Sequence[str], inputs: "Input
     """Return why a lock is stale, where its contradictions are known already."""
     problems = [*compare_inputs(graph.lock, inputs.record), *contradictions]
     # Where an input has changed, the lock differs from it in many ways, and the change alone says it all.
-    return problems or check_answers(graph, inputs.roots, inputs.settings)
+    return problems or check_answers(graph, inputs.roots, inputs.settings, inputs.crd_roots)
 
 
 def check_closure(lock: Lock) -> list[str]:
@@ -127,6 +137,7 @@ def find_contradictions(graph: LockGraph) -> list[str]:
         *_check_reachable(graph),
         *_check_circles(graph),
         *check_lists(graph.lock),
+        *check_crds(graph.lock),
         *check_states(graph),
     ]
 
@@ -168,8 +179,12 @@ def _check_needs(graph: LockGraph) -> Iterator[str]:
 def _check_need(need: Need) -> Iterator[str]:
     constraints, named = need.dependency.constraints, need.named
     if not need.is_served:
-        yield f"needs {named} ({constraints}), which is not in the lock"
+        asked = f"{need.crd}, answered by {named}" if need.crd else f"{named} ({constraints})"
+        yield f"needs {asked}, which is not in the lock"
     for target in need.targets:
+        # Without a version, a CRD is asked for and no version of a package.
+        if need.crd and constraints == ANY_VERSION:
+            continue
         if not _accepts(constraints, target):
             served = "" if target.source == named else f", served by {target.source}"
             yield f"accepts {constraints} of {named}{served}; {_there(target)}"
@@ -190,8 +205,8 @@ def _suits(constraint: str, tag: str) -> bool:
 
 
 def _check_required_by(graph: LockGraph) -> Iterator[str]:
-    for source, dependants in graph.dependants.items():
-        found, recorded = set(map(str, dependants)), set(graph.lock.packages[source].required_by)
+    for source, texts in graph.required_by.items():
+        found, recorded = set(texts), set(graph.lock.packages[source].required_by)
         if found == recorded:
             continue
         for dependant in sorted(found - recorded):

@@ -7,12 +7,16 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 
+from render.crd_dependencies import CrdAnswer, CrdRequest, required_by_crd
 from render.lean import TypeAlias, TypeVar, dataclass
 from render.lock.model import Lock, LockedDependency, LockedPackage, Provided, Replaced, named_source
 from render.references import Source
 
 Target: TypeAlias = LockedPackage | Provided
 K = TypeVar("K", bound=Hashable)
+
+# The versions that a dependency on a CRD accepts, if it says nothing; also those that no constraint accepts.
+ANY_VERSION = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,8 @@ class Need:
     targets: tuple[Target, ...]
     # Whether the dependant has itself replaced the source that it names, and nothing else serves it.
     is_self_dependency: bool = False
+    # Set if the dependant asks for a CRD, which the package that `dependency` names defines.
+    crd: CrdRequest | None = None
 
     @property
     def is_served(self) -> bool:
@@ -61,11 +67,19 @@ class LockGraph:
 
     @cached_property
     def needs(self) -> dict[Source, list[Need]]:
-        """The dependencies of every active package, in the order of the lock."""
+        """The dependencies of every active package, in the order of the lock; those on CRDs come last."""
         return {
-            package.source: [self.need(package.source, dependency) for dependency in package.dependencies]
+            package.source: [
+                *[self.need(package.source, dependency) for dependency in package.dependencies],
+                *[self._crd_need(answer) for answer in package.crds if answer.source != package.source],
+            ]
             for package in self.lock.in_order()
         }
+
+    def _crd_need(self, answer: CrdAnswer) -> Need:
+        found = self.lock.packages.get(answer.source) or self.lock.provided.get(answer.source)
+        dependency = LockedDependency(str(answer.source), answer.versions or ANY_VERSION)
+        return Need(dependency, answer.source, (found,) if found else (), crd=answer.crd)
 
     @cached_property
     def dependencies(self) -> dict[Source, list[Source]]:
@@ -84,6 +98,18 @@ class LockGraph:
             for target in targets:
                 found[target].add(source)
         return found
+
+    @cached_property
+    def required_by(self) -> dict[Source, tuple[str, ...]]:
+        """The lines about who requires each active package, sorted: a dependant, or a CRD that a dependant needs."""
+        found: dict[Source, set[str]] = {source: set() for source in self.needs}
+        for source, needs in self.needs.items():
+            for need in needs:
+                text = required_by_crd(need.crd, source) if need.crd else str(source)
+                for target in need.targets:
+                    if target.source in found:
+                        found[target.source].add(text)
+        return {source: tuple(sorted(texts)) for source, texts in found.items()}
 
     @property
     def needed_from_others(self) -> set[Source]:

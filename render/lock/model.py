@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
+from render.crd_dependencies import CrdAnswer
 from render.lean import Any, TypeVar, dataclass, field
 from render.moves import Consent, Strategy
 from render.packages import Kind
@@ -111,7 +112,10 @@ class LockedPackage(_Pinned):
     # The name of the Provider, Configuration or Function object; it never changes once locked.
     object_name: str
     dependencies: tuple[LockedDependency, ...] = ()
-    # Sources of the packages that need it, sorted; a root is also required by the user, under `root`.
+    # The packages that answer its dependencies on CRDs, sorted; it may be one of them itself.
+    crds: tuple[CrdAnswer, ...] = ()
+    # Sources of the packages that need it, and the CRDs that they need it for, sorted; a root is also required by the
+    # user, under `root`.
     required_by: tuple[str, ...] = ()
     # The request of a root: the text of a tag, digest or constraint.
     root: str | None = None
@@ -199,6 +203,8 @@ class Lock:
     deactivated: Mapping[Source, LockedPackage] = field(default_factory=dict)
     # The packages of other folders that packages here need.
     provided: Mapping[Source, Provided] = field(default_factory=dict)
+    # The packages that answer the CRDs that the user asks for, sorted.
+    crds: tuple[CrdAnswer, ...] = ()
 
     def __post_init__(self) -> None:
         """Sort everything by the text of its key, as in the file."""

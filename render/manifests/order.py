@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from render.commands import xplock
+from render.crd_dependencies import requirer_of
 from render.errors import Differs
 from render.lock.graph import find_layers
 from render.lock.model import LockedPackage
@@ -29,8 +30,9 @@ def layer_packages(
     """
     known = {str(package.source): package for package in packages}
     # Reading a lock has compared `required_by` with the dependencies of its packages.
+    dependants = {source: map(requirer_of, package.required_by) for source, package in known.items()}
     layers = find_layers(
-        {source: [name for name in package.required_by if name in known] for source, package in known.items()}
+        {source: [name for name in sorted({*names}) if name in known] for source, names in dependants.items()}
     )
     left = known.keys() - {source for layer in layers for source in layer}
     if left:

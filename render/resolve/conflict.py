@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from render.constraints import ANY
 from render.errors import RenderError, Unsatisfiable
 from render.references import Source
 from render.resolve.candidates import ANYTHING, Bits, Universe, bit
+from render.resolve.crds.unserved import Serving, describe_unserved
 from render.resolve.model import Candidate, Edge
 from render.resolve.solver import Fact, Incompatibility
 from render.texts import first_lines, first_names
@@ -15,6 +17,8 @@ _SHOWN_VERSIONS = 6
 _SHOWN_LINES = 8
 _SHOWN_REFUSED = 3
 _SHOWN_WAYS = 4
+_CHANGE = "change what you ask for"
+_SERVED_ADVICE = "ask for an API version that is served, or leave it out to accept any"
 
 
 class NoSolution(Unsatisfiable):
@@ -84,10 +88,15 @@ def explain(
     universe: Callable[[Source], Universe],
     listed: Callable[[Source], Sequence[str] | None],
     suggestions: Sequence[Advised],
+    *,
+    serving: Serving,
 ) -> RenderError:
     """Return the error for a search without a solution; `listed` has the versions that registries list."""
-    edges = [fact for fact in facts if fact.edge]
+    unserved = [fact.unserved for fact in facts if fact.unserved]
+    edges = _once([fact for fact in facts if fact.edge])
     target = _disputed(facts, universe) if edges else None
+    if unserved and target:
+        target = unserved[0].source
     if target is None:
         return NoSolution(
             "no package can be used", why=[fact.problem for fact in facts], next=_advice((), suggestions)
@@ -100,6 +109,7 @@ def explain(
         # Nothing is asked of a source that policies refuse.
         *_existing(there, None if there.refused else listed(target)),
         *_untagged(about, there),
+        *describe_unserved(unserved, universe, serving),
         *_problems(facts),
         *accepted(others),
     ]
@@ -116,6 +126,10 @@ def explain(
             next=there.advice if asked and there.advice else _advice(about, suggestions),
         )
     dependants = {fact.edge.dependant for fact in about if fact.edge}
+    if unserved:
+        what = f"no version of {target} serves {unserved[0].crd} and suits every dependant"
+        advice = _advice(about, suggestions, there.provider)
+        return NoSolution(what, why=lines, next=_SERVED_ADVICE if advice == [_CHANGE] else advice)
     what = f"no version of {target} suits " + ("every dependant" if len(dependants) > 1 else "its dependant")
     return NoSolution(what, why=lines, next=_advice(about, suggestions, there.provider))
 
@@ -149,6 +163,11 @@ def _problems(facts: Sequence[Fact]) -> Iterator[str]:
     for refused in groups.values():
         ranked = sorted(refused, key=lambda fact: _rank(fact.candidate or Candidate(None)), reverse=True)
         yield from first_lines([fact.problem for fact in ranked], _SHOWN_REFUSED)
+
+
+def _once(facts: Sequence[Fact]) -> list[Fact]:
+    """Return the facts without those that only differ in the version that does not serve what is asked for."""
+    return list({(fact.edge, fact.candidate): fact for fact in facts}.values())
 
 
 def _disputed(facts: Sequence[Fact], universe: Callable[[Source], Universe]) -> Source:
@@ -188,18 +207,26 @@ def _by_dependant(source: Source, facts: Sequence[Fact]) -> dict[Source | None, 
 
 def accepted(facts: Sequence[Fact]) -> Iterator[str]:
     """Yield one line for each dependant and constraint, with all of its versions that were tried."""
-    groups: dict[tuple[Source | None, Source, str], list[Fact]] = {}
+    groups: dict[tuple[Source | None, str], list[Fact]] = {}
     for fact in facts:
         if fact.edge:
-            key = (fact.edge.dependant, fact.edge.source, str(fact.edge.request))
-            groups.setdefault(key, []).append(fact)
-    for (dependant, source, request), members in groups.items():
+            groups.setdefault((fact.edge.dependant, _request(fact.edge)), []).append(fact)
+    for (dependant, request), members in groups.items():
         if dependant is None:
-            yield f"you ask for {source} {request}{_place(members[0])}"
+            yield f"you ask for {request}{_place(members[0])}"
         else:
             tried = [fact.candidate for fact in members if fact.candidate]
             versions = [str(candidate) for candidate in sorted(tried, key=_rank, reverse=True)]
-            yield f"{dependant} {first_names(versions, _SHOWN_VERSIONS)} accepts {source} {request}{_place(members[0])}"
+            verb = "needs" if members[0].edge and members[0].edge.crd else "accepts"
+            yield f"{dependant} {first_names(versions, _SHOWN_VERSIONS)} {verb} {request}{_place(members[0])}"
+
+
+def _request(edge: Edge) -> str:
+    if edge.crd is None:
+        return f"{edge.source} {edge.request}"
+    constraint = edge.request.constraint
+    narrowed = "" if constraint == ANY else f" {edge.request}"
+    return f"{edge.crd} of {edge.source}{narrowed}"
 
 
 def _place(fact: Fact) -> str:
@@ -245,7 +272,7 @@ def _advice(about: Sequence[Fact], suggestions: Sequence[Advised], provider: str
     if advice:
         # Keeping what is locked is no help to a user who wants something newer.
         return [*advice, *(f"or {line.removeprefix('or ')}" for line in blamed)]
-    return blamed or ["change what you ask for"]
+    return blamed or [_CHANGE]
 
 
 def _other_versions(about: Sequence[Fact]) -> list[str]:

@@ -1,17 +1,20 @@
 """Values of the solver: candidates, edges between packages, its input (Wanted) and its result (Resolution)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Protocol
 
 from render.commands import LockCall
 from render.constraints import ANY
+from render.crd_dependencies import CatalogRow, CatalogSource, CrdRequest
 from render.packages import Dependency, Kind, Package
 from render.policy.judge import Judge
 from render.references import Digest, Reference, Source
-from render.requests import Request, Root
+from render.requests import CrdRoot, Request, Root
+from render.resolve.crds.model import Answers
 from render.versions import Version
+from render.xpkg.definitions import Definitions
 
 # The place of requests that options of the command make.
 COMMAND_LINE = "the command line"
@@ -22,6 +25,7 @@ class Catalog(Protocol):
 
     def tags(self, source: Source) -> Sequence[str]: ...
     def package(self, reference: Reference) -> Package: ...
+    def definitions(self, reference: Reference) -> Definitions: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,10 @@ class Edge:
     completed: bool = False
     # The source that the dependant names, if this one replaces it.
     instead_of: Source | None = None
+    # What the dependant asks for, if it is a CRD and not a package.
+    crd: CrdRequest | None = None
+    # Whether every candidate will do, also one that no constraint accepts: a prerelease, or a digest without a tag.
+    accepts_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +95,8 @@ class Resolution:
     packages: Mapping[Source, Chosen]
     roots: tuple[Root, ...]
     notes: tuple[str, ...] = ()
+    # The packages that answer dependencies on CRDs.
+    answers: Answers = field(default_factory=dict)
     _edges: dict[Source, list[Edge]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def edges_to(self, source: Source) -> list[Edge]:
@@ -114,6 +124,10 @@ class Wanted:
     """The input of the solver."""
 
     roots: tuple[Root, ...]
+    # The CRDs that the user asks for, and where to look for packages that define CRDs.
+    crd_roots: tuple[CrdRoot, ...] = ()
+    catalog: tuple[CatalogSource, ...] = ()
+    catalog_rows: tuple[CatalogRow, ...] = ()
     # The candidates of the last lock; preferred while they satisfy every dependant.
     preferred: Mapping[Source, Candidate] = field(default_factory=dict)
     # The digests of those candidates, so that a moved tag has no effect.
@@ -131,6 +145,8 @@ class Wanted:
     moves: Mapping[Source, tuple[Source, ...]] = field(default_factory=dict)
     # Packages that used folders provide, at fixed versions.
     provided: Mapping[Source, Candidate] = field(default_factory=dict)
+    # The API groups in which each of them defines kinds.
+    provided_groups: Mapping[Source, Collection[str]] = field(default_factory=dict)
     # The folder that provides each of them.
     providers: Mapping[Source, str] = field(default_factory=dict)
     crossplane: Version | None = None

@@ -1,6 +1,6 @@
 """Questions to the catalog, asked ahead of time and in parallel, so that the network is never idle without need."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from threading import Lock
 from types import TracebackType
@@ -14,6 +14,7 @@ from render.resolve.candidates import highest, make_universe
 from render.resolve.model import Candidate, Catalog, Edge, Wanted
 from render.resolve.workers import AT_ONCE, Workers
 from render.versions import parse_candidate
+from render.xpkg.definitions import Definition
 
 Result = TypeVar("Result")
 
@@ -58,6 +59,13 @@ class Fetcher:
     def package(self, source: Source, candidate: Candidate) -> Package:
         """Return the package behind a candidate."""
         return self._package(source, candidate, AT_ONCE).result()
+
+    def definitions(self, source: Source, candidate: Candidate) -> tuple[Definition, ...]:
+        """Return the definitions of the package behind a candidate."""
+        digest = candidate.digest or self.package(source, candidate).digest
+        reference = Reference(source, digest=digest)
+        asked = self._ask((source, digest), AT_ONCE, lambda: self._catalog.definitions(reference))
+        return asked.result().definitions
 
     def digests(self, source: Source, tags: tuple[str, ...]) -> dict[Digest, str]:
         """Return which of these tags carries which digest; of several, the last."""
@@ -138,7 +146,7 @@ class Fetcher:
             reference = Reference(source, digest=pinned)
         return self._ask(reference, urgency, lambda: self._catalog.package(reference))
 
-    def _ask(self, key: Source | Reference, urgency: int, fetch: Callable[[], Result]) -> "Future[Result]":
+    def _ask(self, key: Hashable, urgency: int, fetch: Callable[[], Result]) -> "Future[Result]":
         with self._lock:
             known = self._asked.get(key)
             if known is None:

@@ -9,8 +9,10 @@ from render.packages import Package
 from render.policy.model import Verdict
 from render.references import Digest, Source
 from render.registry.oci import MissingBlob, NotFound
-from render.requests import Request
+from render.requests import Request, answer_roots
 from render.resolve.candidates import ABSENT, Bits, Universe, bit, highest, make_universe
+from render.resolve.crds.edges import CrdEdges, ServedVersions
+from render.resolve.crds.model import NO_ANSWERS, Answers
 from render.resolve.edges import dependency_edges
 from render.resolve.families import FamilyPreferences
 from render.resolve.missing import (
@@ -24,7 +26,7 @@ from render.resolve.missing import (
 )
 from render.resolve.model import COMMAND_LINE, Bound, Candidate, Chosen, Edge, Resolution, Wanted
 from render.resolve.prefetch import Fetcher
-from render.resolve.solver import USER, Fact, Incompatibility
+from render.resolve.solver import USER, USER_CANDIDATE, Fact, Incompatibility
 from render.semantic import order_candidates
 from render.versions import parse_candidate
 
@@ -36,9 +38,11 @@ class NewCandidates(Exception):
 class Question:
     """The search's problem for one input, answered from the catalog."""
 
-    def __init__(self, wanted: Wanted, fetcher: Fetcher) -> None:
+    def __init__(self, wanted: Wanted, fetcher: Fetcher, answers: Answers = NO_ANSWERS) -> None:
         self._wanted = wanted
         self._fetcher = fetcher
+        self.crds = CrdEdges(answers, wanted)
+        self.served = ServedVersions(self.universe, fetcher.definitions)
         self._universes: dict[Source, Universe] = {}
         self._requests: dict[Source, set[Request]] = {}
         # Who requires a source, as far as the search knows: a package, or the user at a place.
@@ -54,7 +58,8 @@ class Question:
         """Return the user's requests."""
         # Sorted: if two roots cannot both have their newest version, the first one gets it.
         roots = sorted(self._wanted.roots, key=lambda root: (root.source, root.place))
-        return [Edge(root.source, root.request, None, root.place) for root in roots]
+        asked = [Edge(root.source, root.request, None, root.place) for root in roots]
+        return asked + self.crds.of_user(self._wanted.crd_roots)
 
     def _bounds(self) -> list[Bound]:
         asked = sorted(self._wanted.asked.items(), key=lambda item: item[0])
@@ -66,6 +71,7 @@ class Question:
     def requirements(self) -> list[Incompatibility]:
         """Return the user's requests, and the bounds on packages that something else may require."""
         needed = [self._depends(USER, 0, edge, Fact(edge)) for edge in self.roots()]
+        needed += self.served.meet_edges(USER, USER_CANDIDATE, self.roots())
         allowed = [
             Incompatibility(
                 {bound.edge.source: ~self._answering(bound.edge) & ~ABSENT},
@@ -83,10 +89,10 @@ class Question:
 
     def facts(self, source: Source, index: int) -> list[Incompatibility]:
         """Return the dependencies of a candidate, or a fact that rules it out for this Crossplane."""
+        candidate = self.universe(source).candidates[index]
         if source in self._wanted.provided:
             # The folder that provides it has resolved its dependencies.
-            return []
-        candidate = self.universe(source).candidates[index]
+            return list(self.served.meet_candidate(source, candidate))
         refused = self._wanted.judge.refuse_source(source, candidate.tag, candidate.digest)
         if refused:
             return [_refusal(source, index, candidate, refused)]
@@ -105,11 +111,13 @@ class Question:
         renewed = [edge for edge in edges if self._note(edge)]
         if renewed:
             raise NewCandidates
-        return [
+        needed = [
             self._depends(source, index, edge, Fact(edge, candidate))
             for edge in edges
             if edge.source != source
         ]
+        served = [*self.served.meet_candidate(source, candidate)]
+        return [*needed, *served, *self.served.meet_edges(source, candidate, edges)]
 
     def choose(self, source: Source, allowed: Bits, chosen: Mapping[Source, int]) -> int:
         """Return the version of an upgraded family, else the locked one, else the highest of its family's major."""
@@ -138,13 +146,16 @@ class Question:
             candidate = self.universe(source).candidates[chosen[source]]
             package = self._fetcher.package(source, candidate)
             packages[source] = Chosen(source, candidate, package, self._edges(source, package))
-        found = Resolution(packages, self._wanted.roots)
+        kinds = {source: chosen.kind for source, chosen in packages.items()}
+        roots = answer_roots(self._wanted.roots, self._wanted.crd_roots, self.crds.of_user_requests(), kinds)
+        found = Resolution(packages, roots)
         return Resolution(
             {
                 source: _drop_unasked_version(chosen, found.edges_to(source))
                 for source, chosen in packages.items()
             },
-            self._wanted.roots,
+            roots,
+            answers=self.crds.answers,
         )
 
     def listed(self, source: Source) -> list[str] | None:
@@ -176,10 +187,12 @@ class Question:
 
     def _edges(self, source: Source, package: Package) -> tuple[Edge, ...]:
         complete, moves = self._wanted.complete_partial, self._wanted.moves
-        return dependency_edges(source, package, complete=complete, moves=moves)
+        edges = dependency_edges(source, package, complete=complete, moves=moves)
+        return edges + self.crds.of_package(source, package) if package.metadata.crds else edges
 
     def _answering(self, edge: Edge) -> Bits:
-        return self.universe(edge.source).answering(edge.request)
+        there = self.universe(edge.source)
+        return there.everything & ~ABSENT if edge.accepts_all else there.answering(edge.request)
 
     def _package(self, source: Source, candidate: Candidate) -> Package:
         try:
@@ -259,6 +272,8 @@ class Question:
         """Record a request for a source; return whether its candidates changed because of it."""
         self._requirers.setdefault(edge.source, set()).add((edge.dependant, edge.place, edge.request))
         known = self._requests.setdefault(edge.source, set())
+        if edge.accepts_all:
+            return False
         if edge.request in known or edge.source in self._wanted.provided:
             return False
         had_range, had_exact = any(not r.exact for r in known), any(r.exact for r in known)
@@ -322,6 +337,7 @@ def _refusal(
 def _drop_unasked_version(chosen: Chosen, edges: Sequence[Edge]) -> Chosen:
     """Drop the version of a digest if no dependant constrains it: whether it was looked up depends on the search."""
     digest = chosen.candidate.digest
-    if digest is None or any(edge.request.tag or not edge.request.exact for edge in edges):
+    constrained = any(not edge.accepts_all and (edge.request.tag or not edge.request.exact) for edge in edges)
+    if digest is None or constrained:
         return chosen
     return replace(chosen, candidate=Candidate(None, digest=digest))

@@ -9,7 +9,19 @@ from render.packages import Package
 from render.references import Source
 from render.requests import Request, Root
 from render.resolve.answer_rules import check_answer
-from render.resolve.conflict import Advised, CorrectedCommand, Suggestion, accepted, explain, find_facts
+from render.resolve.conflict import (
+    Advised,
+    CorrectedCommand,
+    NoSolution,
+    Suggestion,
+    accepted,
+    explain,
+    find_facts,
+)
+from render.resolve.crds.answers import answer_questions
+from render.resolve.crds.errors import unanswered, unstable, with_unanswered
+from render.resolve.crds.lookup import CatalogLookup
+from render.resolve.crds.model import NO_ANSWERS, Answers
 from render.resolve.edges import dependency_edges
 from render.resolve.missing import MissingVersion
 from render.resolve.model import COMMAND_LINE, Candidate, Catalog, Edge, Resolution, Wanted
@@ -29,24 +41,46 @@ def resolve(wanted: Wanted, catalog: Catalog, limits: Limits) -> Resolution:
         return dependency_edges(source, package, complete=wanted.complete_partial, moves=wanted.moves)
 
     # Bounds alone require nothing, so no registry is asked about them.
-    if not wanted.roots and not wanted.asked:
+    if not wanted.roots and not wanted.asked and not wanted.crd_roots:
         return Resolution({}, ())
 
     with Fetcher(catalog, limits, edges, wanted) as fetcher:
-        question = Question(wanted, fetcher)
-        for edge in question.roots():
-            fetcher.expect(edge)
-        try:
-            chosen = _search(question, limits)
-        except Unsolvable as unsolvable:
-            facts = find_facts(unsolvable.cause)
-            edits = _helpful_edits(wanted, fetcher, facts, limits)
-            raise _missing(question, wanted, facts, edits) or explain(
-                facts, question.universe, question.listed, edits
-            ) from None
-        resolution = question.resolution(chosen)
+        question, resolution = _answer_crds(wanted, fetcher, limits)
         check_answer(resolution, wanted, question.universe)
     return resolution
+
+
+def _answer_crds(wanted: Wanted, fetcher: Fetcher, limits: Limits) -> tuple[Question, Resolution]:
+    """Search until the answers to dependencies on CRDs are those that the search was made with."""
+    catalog, seen, found = CatalogLookup(wanted, fetcher, limits), [NO_ANSWERS], None
+    while True:
+        question = Question(wanted, fetcher, seen[-1])
+        try:
+            resolution = _resolve(question, wanted, fetcher, limits)
+        except NoSolution as error:
+            raise with_unanswered(error, found, catalog) from None
+        found = answer_questions(resolution, wanted, question.served, catalog)
+        if found.answers == seen[-1]:
+            if found.unanswered:
+                raise unanswered(found, catalog)
+            return question, resolution
+        if found.answers in seen or len(seen) > limits.solver_rounds:
+            raise unstable({asked.crd for asked, _ in found.answers.items() ^ seen[-1].items()})
+        seen.append(found.answers)
+
+
+def _resolve(question: Question, wanted: Wanted, fetcher: Fetcher, limits: Limits) -> Resolution:
+    for edge in question.roots():
+        fetcher.expect(edge)
+    try:
+        chosen = _search(question, limits)
+    except Unsolvable as unsolvable:
+        facts = find_facts(unsolvable.cause)
+        edits = _helpful_edits(wanted, fetcher, facts, question.crds.answers, limits)
+        raise _missing(question, wanted, facts, edits) or explain(
+            facts, question.universe, question.listed, edits, serving=question.served.index
+        ) from None
+    return question.resolution(chosen)
 
 
 def _search(question: Question, limits: Limits) -> dict[Source, int]:
@@ -89,16 +123,18 @@ def _other_version(question: Question, wanted: Wanted, edge: Edge) -> list[str]:
     ]
 
 
-def _helpful_edits(wanted: Wanted, fetcher: Fetcher, facts: Sequence[Fact], limits: Limits) -> list[Advised]:
+def _helpful_edits(
+    wanted: Wanted, fetcher: Fetcher, facts: Sequence[Fact], answers: Answers, limits: Limits
+) -> list[Advised]:
     """Search again with any version allowed for each request in the conflict, and return the edits that help."""
     requests = [fact.edge for fact in facts if fact.edge and fact.edge.dependant is None]
     too_much = sorted({edge.source for edge in requests if edge.place == COMMAND_LINE})
-    found: list[Advised | None] = [*_corrected_commands(wanted, fetcher, too_much, limits)]
+    found: list[Advised | None] = [*_corrected_commands(wanted, fetcher, too_much, answers, limits)]
     places = {edge.place for edge in requests}
     roots = sorted(wanted.roots, key=lambda root: (root.source, root.place))
     involved = [root for root in roots if root.place in places and root.request != Request()]
     for root in involved[:_TRIED_EDITS]:
-        edit = _try_edit(wanted, fetcher, root, limits)
+        edit = _try_edit(wanted, fetcher, root, answers, limits)
         # An upgrade that goes too far is no reason to go back elsewhere.
         if edit and (not too_much or _goes_up(root, edit, wanted)):
             found.append(edit)
@@ -106,21 +142,25 @@ def _helpful_edits(wanted: Wanted, fetcher: Fetcher, facts: Sequence[Fact], limi
 
 
 def _corrected_commands(
-    wanted: Wanted, fetcher: Fetcher, too_much: Sequence[Source], limits: Limits
+    wanted: Wanted, fetcher: Fetcher, too_much: Sequence[Source], answers: Answers, limits: Limits
 ) -> list[CorrectedCommand]:
     """Return the command without each version that goes too far, or without all versions if no other one helps."""
-    tried = [_correct(wanted, fetcher, [source], limits) for source in too_much[:_TRIED_EDITS]]
+    tried = [_correct(wanted, fetcher, [source], answers, limits) for source in too_much[:_TRIED_EDITS]]
     found = [command for command in tried if command]
     if not found and too_much and len(wanted.asked) > 1:
-        found = [command for command in [_correct(wanted, fetcher, sorted(wanted.asked), limits)] if command]
+        found = [
+            command
+            for command in [_correct(wanted, fetcher, sorted(wanted.asked), answers, limits)]
+            if command
+        ]
     return found
 
 
 def _correct(
-    wanted: Wanted, fetcher: Fetcher, sources: Sequence[Source], limits: Limits
+    wanted: Wanted, fetcher: Fetcher, sources: Sequence[Source], answers: Answers, limits: Limits
 ) -> CorrectedCommand | None:
     kept = {source: request for source, request in wanted.asked.items() if source not in sources}
-    chosen = _try(replace(wanted, asked=kept), fetcher, limits)
+    chosen = _try(replace(wanted, asked=kept), fetcher, answers, limits)
     versions = {source: str(chosen[source]) for source in sources if source in chosen}
     if not versions:
         return None
@@ -134,15 +174,17 @@ def _correct(
     return CorrectedCommand(versions, call.again() if call.upgrades else "")
 
 
-def _try_edit(wanted: Wanted, fetcher: Fetcher, root: Root, limits: Limits) -> Suggestion | None:
+def _try_edit(
+    wanted: Wanted, fetcher: Fetcher, root: Root, answers: Answers, limits: Limits
+) -> Suggestion | None:
     others = tuple(replace(other, request=Request()) if other == root else other for other in wanted.roots)
-    chosen = _try(replace(wanted, roots=others), fetcher, limits)
+    chosen = _try(replace(wanted, roots=others), fetcher, answers, limits)
     return Suggestion(root.place, root.source, str(chosen[root.source])) if root.source in chosen else None
 
 
-def _try(edited: Wanted, fetcher: Fetcher, limits: Limits) -> Mapping[Source, Candidate]:
+def _try(edited: Wanted, fetcher: Fetcher, answers: Answers, limits: Limits) -> Mapping[Source, Candidate]:
     """Return what another search chooses; nothing if it fails."""
-    question = Question(edited, fetcher)
+    question = Question(edited, fetcher, answers)
     try:
         chosen = _search(question, replace(limits, solver_rounds=min(limits.solver_rounds, _EDIT_ROUNDS)))
         check_answer(question.resolution(chosen), edited, question.universe)

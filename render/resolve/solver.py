@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from render.crd_dependencies import CrdRequest
 from render.errors import RenderError
 from render.limits import LimitExceeded, Limits, setting
 from render.references import Source
@@ -19,11 +20,21 @@ from render.resolve.model import Candidate, Edge
 
 # The user, as a package that depends on the roots.
 USER = Source("", "")
-_USER_UNIVERSE = Universe((Candidate("user"),))
+USER_CANDIDATE = Candidate("user")
+_USER_UNIVERSE = Universe((USER_CANDIDATE,))
 
 
 class SearchTooLong(RenderError):
     """The search reached its limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unserved:
+    """A candidate that does not serve the CRDs that are asked of it."""
+
+    crd: CrdRequest
+    source: Source
+    candidate: Candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +48,8 @@ class Fact:
     advice: tuple[str, ...] = ()
     # The source of the candidate, if policies refuse it.
     refused: Source | None = None
+    # Why a candidate is no answer to the edge, although its version is accepted.
+    unserved: Unserved | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

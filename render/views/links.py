@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from render.constraints import InvalidConstraint, parse_constraint
+from render.crd_dependencies import CrdRequest
 from render.lock.candidates import installed_candidate
+from render.lock.graph import ANY_VERSION as ANY_TEXT
 from render.lock.graph import LockGraph, Need, Target
 from render.lock.model import Lock, LockedPackage, Provided, State
 from render.references import Digest, Source, is_digest
@@ -24,9 +26,11 @@ class Link:
     constraints: tuple[str, ...]
     # The sources that the dependant names, where the target replaced them.
     instead_of: tuple[Source, ...] = ()
+    # The CRDs that the dependant asks for and the target defines.
+    crds: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return " and ".join(self.constraints)
+        return " and ".join([*self.constraints, *(f"crd {crd}" for crd in self.crds)])
 
     @property
     def satisfied(self) -> bool:
@@ -118,6 +122,9 @@ def _links(package: LockedPackage, needs: Iterable[Need]) -> Iterator[Link]:
     for need in needs:
         for target in need.targets:
             link = found.get(target.source, Link(package, target, ()))
+            if need.crd is not None:
+                found[target.source] = _by_crd(link, need.crd, need.dependency.constraints)
+                continue
             other = () if target.source == need.named or need.named in link.instead_of else (need.named,)
             found[target.source] = replace(
                 link,
@@ -125,3 +132,8 @@ def _links(package: LockedPackage, needs: Iterable[Need]) -> Iterator[Link]:
                 instead_of=(*link.instead_of, *other),
             )
     yield from found.values()
+
+
+def _by_crd(link: Link, crd: CrdRequest, versions: str) -> Link:
+    more = () if versions == ANY_TEXT else (versions,)
+    return replace(link, constraints=(*link.constraints, *more), crds=(*link.crds, str(crd)))

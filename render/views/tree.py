@@ -146,9 +146,14 @@ class _Seen:
 
 
 def _text(closure: Closure, row: _Row, view: TreeView) -> str:
-    told = [*_constraint(row, view), *_served(row, view)]
+    told = [*_by_crd(row), *_constraint(row, view), *_served(row, view)]
     text = format_package(closure, row.package)
     return f"{text} ({', '.join(told)})" if told else text
+
+
+def _by_crd(row: _Row) -> Iterator[str]:
+    if row.link and row.link.crds:
+        yield "by CRD"
 
 
 def _constraint(row: _Row, view: TreeView) -> Iterator[str]:
@@ -231,4 +236,5 @@ def _link(link: Link) -> dict[str, Any]:
         "source": str(link.target.source),
         "constraints": list(link.constraints),
         "insteadOf": [str(source) for source in link.instead_of],
+        "crds": list(link.crds),
     }

@@ -102,6 +102,7 @@ def link_document(link: Link, end: Target) -> dict[str, Any]:
         "constraints": list(link.constraints),
         "satisfied": link.satisfied,
         "insteadOf": [str(source) for source in link.instead_of],
+        "crds": list(link.crds),
     }
 
 
@@ -141,6 +142,7 @@ def _way_document(way: Way) -> list[dict[str, Any]]:
         "constraints": [] if way.start.root is None else [way.start.root],
         "satisfied": way.start.root is None or _root_satisfied(way.start),
         "insteadOf": [],
+        "crds": [],
     }
     return [start, *(link_document(link, link.target) for link in way.links)]
 

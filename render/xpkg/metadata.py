@@ -3,14 +3,24 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from render.constraints import Constraint, parse_constraint
+from render.constraints import ANY, Constraint, parse_constraint
+from render.crd_dependencies import MAPPING_KEYS
 from render.errors import UnusableContent
 from render.limits import LimitExceeded, Limits
-from render.packages import META_GROUPS, Dependency, Kind, Metadata, PermissionRequest, is_project
+from render.packages import (
+    META_GROUPS,
+    CrdDependency,
+    Dependency,
+    Kind,
+    Metadata,
+    PermissionRequest,
+    is_project,
+)
 from render.references import PartialSource, Source, parse_dependency_source
 from render.texts import first_lines, hides_something
+from render.xpkg.crd_fields import CRD_KEY, read_crd
 from render.yaml.documents import meta_rules, parse_documents
-from render.yaml.fields import Fields, Problems
+from render.yaml.fields import Fields, Problems, format_place
 from render.yaml.folding import KnownFields, find_lookalike_fields
 
 REPLACES_ANNOTATION = "meta.crossplane.io/replaces"
@@ -32,7 +42,11 @@ _LEGACY_KINDS = {
     "function": Kind.FUNCTION,
 }
 # Every field that is read, so that no other spelling of one is overlooked.
-_DEPENDENCY_FIELDS: KnownFields = dict.fromkeys(["apiVersion", "kind", "package", "version", *_LEGACY_KINDS])
+_NAMES = ["apiVersion", "kind", "package", "version", *_LEGACY_KINDS]
+_DEPENDENCY_FIELDS: KnownFields = {
+    **dict.fromkeys([*_NAMES, "crossplane"]),
+    CRD_KEY: dict.fromkeys(MAPPING_KEYS),
+}
 _FIELDS: KnownFields = {
     "apiVersion": None,
     "kind": None,
@@ -48,6 +62,7 @@ _FIELDS: KnownFields = {
         **dict.fromkeys(_PROJECT_FIELDS),
     },
 }
+_CROSSPLANE = "crossplane"
 _SHOWN_PROBLEMS = 50
 
 
@@ -98,12 +113,14 @@ def _parse_meta(top: Fields, spec: Fields, limits: Limits) -> Metadata:
     api_version, kind = top.text("apiVersion"), _parse_kind(top)
     described = top.mapping("metadata")
     annotations = described.texts("annotations")
+    name, entries = _parse_name(described), _entries(spec, limits)
     return Metadata(
         kind=kind,
         api_version=api_version,
-        name=_parse_name(described),
-        dependencies=_parse_dependencies(spec, limits),
-        crossplane=_parse_crossplane(spec),
+        name=name,
+        dependencies=_parse_dependencies(entries),
+        crds=tuple(_parse_crds(entries)),
+        crossplane=_parse_crossplane(spec, entries),
         replaces=_parse_replaces(spec, described, annotations),
         capabilities=_parse_capabilities(spec, kind),
         labels=described.texts("labels"),
@@ -117,6 +134,7 @@ def _parse_project(top: Fields, spec: Fields, limits: Limits) -> Metadata:
     if top.text("kind") != "Project" or not is_project(top.text("apiVersion")):
         top.complain("this is not a project file", "kind")
     texts = {f"meta.crossplane.io/{name}": spec.text(name) for name in _PROJECT_FIELDS}
+    entries = _entries(spec, limits)
     listed = [
         entry.mapping("xpkg") for entry in spec.mappings("dependencies") if entry.text("type") == "xpkg"
     ]
@@ -124,9 +142,10 @@ def _parse_project(top: Fields, spec: Fields, limits: Limits) -> Metadata:
         kind=Kind.CONFIGURATION,
         api_version=top.text("apiVersion"),
         name=_parse_name(top.mapping("metadata")),
-        dependencies=_parse_dependencies(spec, limits)
+        dependencies=_parse_dependencies(entries)
         + tuple(_collect(_bounded(listed, limits), explicit=("package",))),
-        crossplane=_parse_crossplane(spec),
+        crds=tuple(_parse_crds(entries)),
+        crossplane=_parse_crossplane(spec, entries),
         annotations={name: text for name, text in texts.items() if text},
     )
 
@@ -147,17 +166,49 @@ def _parse_name(described: Fields) -> str:
     return name
 
 
-def _parse_crossplane(spec: Fields) -> Constraint | None:
-    if spec.get("crossplane") is None:
-        return None
-    if isinstance(spec.get("crossplane"), str):
-        return spec.parse("crossplane", parse_constraint)
-    return spec.mapping("crossplane").parse("version", parse_constraint)
+def _parse_crossplane(spec: Fields, entries: list[Fields]) -> Constraint | None:
+    """Return the constraint of the package, or else that of an entry of dependsOn."""
+    found = [entry.parse(_CROSSPLANE, parse_constraint) for entry in entries if _names(entry, _CROSSPLANE)]
+    for entry in entries:
+        if _names(entry, _CROSSPLANE) and (len(found) > 1 or spec.get(_CROSSPLANE) is not None):
+            entry.complain("the versions of Crossplane are given more than once", _CROSSPLANE)
+    if spec.get(_CROSSPLANE) is None:
+        return found[0] if found else None
+    if isinstance(spec.get(_CROSSPLANE), str):
+        return spec.parse(_CROSSPLANE, parse_constraint)
+    return spec.mapping(_CROSSPLANE).parse("version", parse_constraint)
 
 
-def _parse_dependencies(spec: Fields, limits: Limits) -> tuple[Dependency, ...]:
-    entries = _bounded(spec.mappings("dependsOn"), limits)
-    return tuple(_collect(entries, explicit=("apiVersion", "kind", "package")))
+def _entries(spec: Fields, limits: Limits) -> list[Fields]:
+    return _bounded(spec.mappings("dependsOn"), limits)
+
+
+def _parse_dependencies(entries: list[Fields]) -> tuple[Dependency, ...]:
+    # A package, a CRD and Crossplane exclude each other in one entry.
+    others = [entry for entry in entries if not (_names(entry, CRD_KEY) or _names(entry, _CROSSPLANE))]
+    return tuple(_collect(others, explicit=("apiVersion", "kind", "package")))
+
+
+def _parse_crds(entries: list[Fields]) -> Iterator[CrdDependency]:
+    for entry in entries:
+        if _names(entry, CRD_KEY) and _names_nothing_else(entry, CRD_KEY):
+            crd = read_crd(entry)
+            versions = entry.parse("version", parse_constraint) if _names(entry, "version") else ANY
+            if crd and versions:
+                yield CrdDependency(crd, versions, format_place((*entry.place, CRD_KEY)))
+        elif _names(entry, _CROSSPLANE):
+            _names_nothing_else(entry, _CROSSPLANE)
+
+
+def _names(entry: Fields, key: str) -> bool:
+    return entry.get(key) is not None
+
+
+def _names_nothing_else(entry: Fields, key: str) -> bool:
+    keys = [name for name in (CRD_KEY, _CROSSPLANE, "package", *_LEGACY_KINDS) if _names(entry, name)]
+    if len(keys) > 1:
+        entry.complain(f"it names {' and '.join(keys)}; give one of them")
+    return keys == [key]
 
 
 def _bounded(entries: list[Fields], limits: Limits) -> list[Fields]:

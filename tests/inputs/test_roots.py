@@ -333,6 +333,7 @@ spec:
     (found,) = parse_dependencies(text.encode(), "upbound.yaml", Limits(), problems)
 
     assert problems == []
+    assert isinstance(found, Root)
     assert (found.source, found.kind) == (STORE_SOURCE, Kind.PROVIDER)
     assert found.place == "upbound.yaml: spec.dependencies[1].xpkg"
 

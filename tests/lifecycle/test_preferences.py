@@ -28,6 +28,7 @@ from render.registry.offline import Offline
 from render.requests import Request, Root
 from render.resolve.conflict import NoSolution
 from render.settings import Settings
+from render.xpkg.definitions import Definitions
 
 LOCK = lock([package("app v1.0.0", "base *", "net *"), package("base v1.0.0"), package("net v1.0.0")])
 D = digest("ab")
@@ -295,6 +296,10 @@ class OfflineCatalog:
     def package(self, reference: Reference) -> Package:
         """Return what is in the cache."""
         return self.inner.package(reference)
+
+    def definitions(self, reference: Reference) -> Definitions:
+        """Return what is in the cache."""
+        return self.inner.definitions(reference)
 
 
 def test_offline_the_locked_tag_is_all_there_is() -> None:

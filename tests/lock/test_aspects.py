@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rig.builders.locks import deactivated, digest, lock, package, provided, replaced, source
 from rig.builders.random_locks import any_locks
 
+from render.crd_dependencies import CrdAnswer, parse_crd
 from render.lock.aspects import LISTS, aspects_of
 from render.lock.diff import diff_locks
 from render.lock.model import KeptPin, Lock, LockedDependency, LockedPackage, Provided, State
@@ -30,6 +31,7 @@ LOCKED: Mapping[str, tuple[object, str]] = {
     "kind": (Kind.FUNCTION, "Function"),
     "object_name": ("another-name", "another-name"),
     "dependencies": ((LockedDependency(f"{ACME}/base", "*", "Provider"),), "base * (Provider)"),
+    "crds": ((CrdAnswer(parse_crd("buckets.s3.example.org"), source("s3")),), "buckets.s3.example.org by"),
     "required_by": ((f"{ACME}/stranger",), "stranger"),
     "root": ("^7", "^7"),
     "tag": ("v1.7.7", "v1.7.7"),
@@ -71,6 +73,7 @@ WHOLE: Mapping[str, tuple[object, str]] = {
     "revision": (7, "revision: 0 -> 7"),
     "deactivated": ({source("off"): deactivated("off v1.0.0", "net")}, "acme/off"),
     "provided": ({}, "acme/dns"),
+    "crds": ((CrdAnswer(parse_crd("queues.sqs.example.org"), source("sqs")),), "queues.sqs.example.org by"),
 }
 
 

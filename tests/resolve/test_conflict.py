@@ -12,6 +12,7 @@ from render.commands import LockCall
 from render.errors import RenderError
 from render.requests import Request, Root
 from render.resolve.conflict import MissingPackage, NoSolution, Suggestion, explain
+from render.resolve.crds.index import Index
 from render.resolve.missing import MissingVersion
 
 BASES: Packages = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}
@@ -152,7 +153,9 @@ def test_the_error_for_a_missing_package_names_its_dependants() -> None:
 def test_a_suggestion_is_an_edit_with_its_place() -> None:
     suggestion = Suggestion("a.yaml", named("app"), "v1.0.0")
 
-    error = explain([], lambda _: pytest.fail("nobody asks"), lambda _: None, [suggestion])
+    error = explain(
+        [], lambda _: pytest.fail("nobody asks"), lambda _: None, [suggestion], serving=lambda *_: Index()
+    )
 
     assert error.next == (f"ask for {named('app')} v1.0.0 instead, which suits everyone (a.yaml)",)
 

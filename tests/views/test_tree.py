@@ -298,7 +298,12 @@ def test_the_document_lists_every_package_once_with_its_links() -> None:
         "detached": [],
         "staleEntry": [],
         "dependencies": [
-            {"source": "xpkg.example.org/acme/provider-net", "constraints": ["*"], "insteadOf": []}
+            {
+                "source": "xpkg.example.org/acme/provider-net",
+                "constraints": ["*"],
+                "insteadOf": [],
+                "crds": [],
+            }
         ],
         "requiredBy": ["xpkg.example.org/acme/left", "xpkg.example.org/acme/right"],
     }
@@ -399,6 +404,7 @@ def test_the_document_has_lists_of_what_is_provided_and_what_is_off() -> None:
         "source": str(source("mesh")),
         "constraints": [">=v1"],
         "insteadOf": [str(source("net"))],
+        "crds": [],
     }
     assert mesh["installedAs"] == str(source("net"))
     assert mesh["replaces"] == [{"source": str(source("net")), "strategy": "alias", "consent": "moves"}]

@@ -208,6 +208,7 @@ def test_the_document_holds_askers_paths_and_their_number() -> None:
                 "constraints": [">=1.0.0"],
                 "satisfied": True,
                 "insteadOf": [],
+                "crds": [],
             }
         ],
         "paths": [
@@ -218,6 +219,7 @@ def test_the_document_holds_askers_paths_and_their_number() -> None:
                     "constraints": ["any version"],
                     "satisfied": True,
                     "insteadOf": [],
+                    "crds": [],
                 }
             ]
         ],

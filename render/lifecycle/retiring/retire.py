@@ -9,6 +9,7 @@ go one sync earlier.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+from render.crd_dependencies import requirer_of
 from render.errors import Differs, Unsatisfiable
 from render.lean import dataclass, replace
 from render.lifecycle.ownership import format_counts
@@ -169,7 +170,7 @@ def _drop(lock: Lock, sources: Collection[Source]) -> Lock:
 
 
 def _without(package: LockedPackage, gone: Collection[str]) -> LockedPackage:
-    required_by = tuple(text for text in package.required_by if text not in gone)
+    required_by = tuple(text for text in package.required_by if requirer_of(text) not in gone)
     left_alone = package.required_by and not required_by and package.root is None
     return replace(package, required_by=required_by, state=State.ORPHANED if left_alone else package.state)
 

@@ -10,6 +10,7 @@ from render.references import PartialSource, Source, is_digest, parse_dependency
 from render.settings import Detach
 
 EVERYTHING = "detach is set to all"
+ON_CRDS = "it depends on CRDs, which Crossplane does not resolve"
 _KNOWS = ", which the cluster knows as "
 _OWN_REQUEST = "its manifest says skipDependencyResolution"
 
@@ -100,7 +101,11 @@ def _is_completion(reason: str, package: LockedPackage, graph: LockGraph) -> boo
 def _own_reasons(package: LockedPackage, needs: Iterable[Need]) -> Iterator[str]:
     if spec_of(package.fields).get("skipDependencyResolution") is True:
         yield _OWN_REQUEST
+    if package.crds:
+        yield ON_CRDS
     for need in needs:
+        if need.crd is not None:
+            continue
         # Crossplane would install the replaced package; one that names itself is a circle and stops every package.
         if need.is_self_dependency:
             yield f"it needs {need.dependency.package}, whose place it has taken"

@@ -16,6 +16,8 @@ def check_lists(lock: Lock) -> Iterator[str]:
                 yield from _check(f"{package.source} {name}", entries)
         if package.kept_pins:
             yield from _check_pins(package)
+    if len(lock.crds) > 1:
+        yield from _check("the lock's crds", lock.crds)
     for provided in lock.provided.values():
         if len(provided.replaces) > 1:
             yield from _check(f"{provided.source} replaces", provided.replaces)
@@ -24,6 +26,7 @@ def check_lists(lock: Lock) -> Iterator[str]:
 def _lists_of(package: LockedPackage) -> tuple[tuple[str, Sequence[Any]], ...]:
     return (
         ("requiredBy", package.required_by),
+        ("crds", package.crds),
         ("replaces", [one.source for one in package.replaces]),
         ("replacedBy", package.replaced_by),
         ("detached", package.detached),

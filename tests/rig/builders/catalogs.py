@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from render.constraints import parse_constraint
+from render.crd_dependencies import parse_crd
 from render.limits import Limits
-from render.packages import FAMILY_LABEL, Dependency, Kind, Metadata, Package, PackagedObject
+from render.packages import FAMILY_LABEL, CrdDependency, Dependency, Kind, Metadata, Package, PackagedObject
 from render.references import Digest, Reference, Source, parse_dependency_source, parse_source
 from render.registry.oci import NotFound
 from render.requests import Request, Root
 from render.resolve.model import Candidate, Catalog, Resolution, Wanted
 from render.resolve.resolve import resolve
 from render.versions import parse_candidate
+from render.xpkg.definitions import DefinedVersion, Definition, Definitions
 from render.xpkg.metadata import parse_metadata
 from rig.builders.ecosystem import PackageVersion, read_ecosystem
 
@@ -58,12 +60,16 @@ class FakeCatalog:
     objects: Mapping[str, Sequence[str]] = field(default_factory=dict)
     digests: Mapping[str, Digest] = field(default_factory=dict)
     replaces: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    # By "name tag" or name: the CRDs that it defines, each "plural.group v1 v1beta1", and the texts of those it needs.
+    defines: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    crds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # Called before each answer; it may wait, or raise.
     before: Callable[[str], None] = lambda _: None
 
     def __post_init__(self) -> None:
         self.listed: list[str] = []
         self.fetched: list[str] = []
+        self.opened: list[str] = []
         self.most_at_once = 0
         self._at_once = 0
         self._lock = threading.Lock()
@@ -87,6 +93,15 @@ class FakeCatalog:
             if key is None:
                 raise NotFound(f"{reference} does not exist")
             return self._package(reference.source, key)
+
+    def definitions(self, reference: Reference) -> Definitions:
+        """Return the definitions of the package that a reference names."""
+        key = self._key(reference)
+        with self._asked(self.opened, key or str(reference)):
+            return Definitions(tuple(_definition(text) for text in self._defined(key or "")))
+
+    def _defined(self, key: str) -> Sequence[str]:
+        return self.defines.get(key) or self.defines.get(key.split(" ")[0]) or ()
 
     def _key(self, reference: Reference) -> str | None:
         if reference.digest is not None:
@@ -118,11 +133,15 @@ class FakeCatalog:
             "meta.pkg.crossplane.io/v1",
             source.name,
             tuple(_dependency(other, wish) for other, wish in self.packages[key].items()),
+            tuple(map(_crd, self.crds.get(key) or self.crds.get(name) or ())),
             crossplane=parse_constraint(crossplane) if crossplane else None,
             replaces=tuple(named(other) for other in self.replaces.get(name, ())),
             labels={FAMILY_LABEL: family} if family else {},
         )
-        objects = self.objects.get(key) or self.objects.get(name) or ()
+        objects = [
+            *(self.objects.get(key) or self.objects.get(name) or ()),
+            *(f"CustomResourceDefinition {text.partition(' ')[0]}" for text in self._defined(key)),
+        ]
         return Package(
             source,
             self._digest(key),
@@ -149,7 +168,7 @@ def locked(**tags: str) -> dict[Source, Candidate]:
     return {named(name): candidate(tag) for name, tag in tags.items()}
 
 
-def solve(catalog: Catalog, *roots: Root, limits: Limits | None = None, **more: object) -> Resolution:
+def solve(catalog: Catalog, /, *roots: Root, limits: Limits | None = None, **more: object) -> Resolution:
     """Resolve some roots; keyword arguments set other fields of Wanted."""
     wanted = Wanted(tuple(roots), **more)  # type: ignore[arg-type]  # tests name fields of Wanted
     return resolve(wanted, catalog, limits or Limits())
@@ -167,6 +186,21 @@ def short(source: Source) -> str:
 
 def _dependency(name: str, wish: str | Dependency) -> Dependency:
     return wish if isinstance(wish, Dependency) else written(str(named(name)), wish)
+
+
+def _crd(text: str) -> CrdDependency:
+    crd, _, constraint = text.partition(" ")
+    return CrdDependency(parse_crd(crd), parse_constraint(constraint or "*"), "spec.dependsOn[0].crd")
+
+
+def _definition(text: str) -> Definition:
+    name, *versions = text.split(" ")
+    plural, _, group = name.partition(".")
+    served = tuple(DefinedVersion(version, served=True, storage=True) for version in versions)
+    kind = plural.removesuffix("s").capitalize()
+    return Definition(
+        _object(f"CustomResourceDefinition {name}"), group, kind, plural, kind.lower(), versions=served
+    )
 
 
 def _object(text: str) -> PackagedObject:
@@ -197,6 +231,10 @@ class EcosystemCatalog:
             if version and reference.digest in (None, digest_of(str(version.reference))):
                 return _ecosystem_package(version)
         raise NotFound(f"{reference} does not exist")
+
+    def definitions(self, reference: Reference) -> Definitions:  # noqa: ARG002 - none of them differs
+        """Return nothing: none of these packages depends on a CRD."""
+        return Definitions()
 
 
 def _ecosystem_package(version: PackageVersion) -> Package:

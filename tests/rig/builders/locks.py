@@ -1,7 +1,7 @@
 """Locks in few words: packages by short names, dependencies as "name constraint"."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,17 +94,15 @@ def lock(
         deactivated={item.cluster_source: item for item in deactivated},
         provided={item.source: item for item in provided},
     )
-    required = LockGraph(bare).dependants
+    required = LockGraph(bare).required_by
     full = {
-        key: replace(
-            item, required_by=tuple(sorted(map(str, required[key]))), root=_root(item, required[key])
-        )
+        key: replace(item, required_by=required[key], root=_root(item, required[key]))
         for key, item in known.items()
     }
     return replace(bare, packages=full)
 
 
-def _root(item: LockedPackage, dependants: set[Source]) -> str | None:
+def _root(item: LockedPackage, dependants: Collection[str]) -> str | None:
     asked = item.root is None and not dependants and item.state is State.WANTED
     return item.version if asked else item.root
 

@@ -1,0 +1,1 @@
+"""Dependencies on CRDs → edges to the packages that define them."""
