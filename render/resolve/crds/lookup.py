@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from render.crd_dependencies import CatalogRow, CatalogSource, CrdRequest
-from render.errors import RenderError, in_one_line
+from render.errors import RenderError, Unsatisfiable, in_one_line
 from render.limits import Limits
 from render.references import Source
 from render.requests import Request
@@ -85,6 +85,9 @@ class CatalogLookup:
             return f"{entry.place}: {in_one_line(error, advice=False)}"
 
     def _open(self, source: Source, entry: CatalogSource) -> Opened:
+        # Nothing is asked of a source that policies refuse.
+        if refused := self._wanted.judge.refuse_source(source):
+            raise Unsatisfiable("; ".join(map(str, refused)))
         candidate = self._choose(source, Request.of(entry.constraint))
         definitions = self._fetcher.definitions(source, candidate)
         return Opened(source, candidate, tuple(read_rows(source, definitions)))
