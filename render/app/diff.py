@@ -51,12 +51,20 @@ def compare_locks(old: str, new: str, folder: Path, limits: Limits) -> tuple[Loc
     return diff_locks(before or Lock(), after or Lock()), notes
 
 
+def read_named_lock(name: str, folder: Path, limits: Limits) -> Lock:
+    """Read a lock by name: of a folder or a file, else that of `folder` at a Git revision."""
+    lock = _find_lock(name, folder, limits)
+    if lock is None:
+        raise UnlockedRevision(name, folder)
+    return lock
+
+
 def compare_with_cluster(
     stream: BinaryIO, new: str, folder: Path, crossplane: Version | None, limits: Limits
 ) -> LockDiff:
     """Compare a cluster's Lock with a lock by name; by default its settings name the Crossplane."""
     live = read_live_lock(stream, limits)
-    lock = _require_lock(new, folder, limits)
+    lock = read_named_lock(new, folder, limits)
     crossplane = crossplane or _find_crossplane(new, folder, limits)
     return diff_live(lock, live, crossplane, _folder_of(new, folder))
 
@@ -71,13 +79,6 @@ def _folder_of(name: str, folder: Path) -> Path:
     if path.name == LOCK_FILE and is_file(path):
         path = path.parent
     return path if is_folder(path) else folder
-
-
-def _require_lock(name: str, folder: Path, limits: Limits) -> Lock:
-    lock = _find_lock(name, folder, limits)
-    if lock is None:
-        raise UnlockedRevision(name, folder)
-    return lock
 
 
 def _find_lock(name: str, folder: Path, limits: Limits) -> Lock | None:

@@ -30,6 +30,7 @@ _COMMANDS = {
     "check": ("render.cli.check", "Find what is wrong with folders and their locks, offline."),
     "explain": ("render.cli.explain", "Explain what a rule of check finds, and what to do."),
     "tree": ("render.cli.tree", "Show the locked packages as a tree."),
+    "graph": ("render.cli.graph", "Draw the locked packages, for a page or another tool."),
     "why": ("render.cli.why", "Show who needs a package, and which versions they accept."),
     "outdated": ("render.cli.outdated", "Show which locked packages have newer versions."),
     "verify": ("render.cli.verify", "Ask registries whether they still have what was locked."),

@@ -12,7 +12,7 @@ from render.system.files import is_folder
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 # All forms that -o has in some command.
-OUTPUT_FORMS = ("text", "json", "yaml", "markdown", "sarif", "github")
+OUTPUT_FORMS = ("text", "json", "yaml", "markdown", "sarif", "github", "mermaid", "dot", "svg", "html")
 
 
 def output_option(*forms: str) -> Callable[[Decorated], Decorated]:

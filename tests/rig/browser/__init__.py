@@ -1,0 +1,1 @@
+"""A real browser: headless Chromium, driven through WebDriver."""

@@ -1,0 +1,103 @@
+"""What a picture shows: nodes, edges, states and changes."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from rig.builders.locks import deactivated, digest, lock, package, provided, replaced
+from rig.builders.random_locks import any_locks
+
+from render.lock.model import Lock, State
+from render.views.graph.model import Change, Graph, Life, Node, graph_document, make_graph
+
+
+def node(graph: Graph, ending: str) -> Node:
+    """Return the package whose source ends so."""
+    (found,) = [one for one in graph.nodes if one.key.endswith(f"/{ending}")]
+    return found
+
+
+def test_every_package_is_a_node_and_every_dependency_an_edge() -> None:
+    graph = make_graph(lock([package("app v1.0.0", "base"), package("base v1.2.0")]))
+
+    assert [(one.label, one.version) for one in graph.nodes] == [("app", "v1.0.0"), ("base", "v1.2.0")]
+    assert [(edge.start.rpartition("/")[2], edge.end.rpartition("/")[2]) for edge in graph.edges] == [
+        ("app", "base")
+    ]
+
+
+def test_a_label_is_the_shortest_ending_that_no_other_source_has() -> None:
+    graph = make_graph(lock([package("acme/net v1.0.0"), package("labs/net v1.0.0"), package("base v1.0.0")]))
+
+    assert sorted(one.label for one in graph.nodes) == ["acme/net", "base", "labs/net"]
+
+
+def test_the_most_important_state_is_shown() -> None:
+    graph = make_graph(
+        lock(
+            [
+                package("new v1.0.0", replaces=(replaced("old"),)),
+                package("lost v1.0.0", state=State.ORPHANED, detached=("a reason",)),
+                package("loose v1.0.0", detached=("a reason",)),
+            ],
+            deactivated=[deactivated("old v0.9.0", "new")],
+            provided=[provided("theirs v1.0.0")],
+        )
+    )
+
+    assert {one.label: one.life for one in graph.nodes} == {
+        "new": Life.ATTACHED,
+        "lost": Life.ORPHANED,
+        "loose": Life.DETACHED,
+        "old": Life.DEACTIVATED,
+        "theirs": Life.PROVIDED,
+    }
+
+
+def test_a_replaced_package_hangs_on_its_successor() -> None:
+    graph = make_graph(
+        lock(
+            [package("new v1.0.0", replaces=(replaced("old"),))],
+            deactivated=[deactivated("old v0.9.0", "new")],
+        )
+    )
+
+    (edge,) = graph.edges
+    assert (edge.start.rpartition("/")[2], edge.end.rpartition("/")[2], edge.replaces) == ("new", "old", True)
+
+
+def test_two_locks_say_what_happened_to_every_package() -> None:
+    kept = package("kept v1.0.0")
+    before = lock([kept, package("up v1.0.0"), package("gone v1.0.0"), package("other v1.0.0")])
+    moved = replace(package("other v1.0.0"), detached=("a reason",))
+    after = lock([kept, package("up v1.1.0"), moved, package("new v1.0.0")])
+
+    graph = make_graph(after, before)
+
+    assert {one.label: one.change for one in graph.nodes} == {
+        "kept": None,
+        "up": Change.UPDATED,
+        "gone": Change.REMOVED,
+        "other": Change.CHANGED,
+        "new": Change.ADDED,
+    }
+    assert (node(graph, "up").before, node(graph, "up").step) == ("v1.0.0", "minor")
+
+
+def test_other_bytes_of_one_version_are_an_update() -> None:
+    before = lock([package("up v1.0.0")])
+    after = lock([package("up v1.0.0", digest=digest("beef"))])
+
+    up = node(make_graph(after, before), "up")
+
+    assert (up.change, up.step) == (Change.UPDATED, "same version, other digest")
+
+
+@given(any_locks(), any_locks())
+def test_any_two_locks_can_be_drawn(before: Lock, after: Lock) -> None:
+    graph = make_graph(after, before)
+
+    keys = [one.key for one in graph.nodes]
+    assert keys == sorted(set(keys))
+    assert {end for edge in graph.edges for end in (edge.start, edge.end)} <= set(keys)
+    assert make_graph(after, after).changes == []
+    assert graph_document(graph) == graph_document(make_graph(after, before))
