@@ -13,7 +13,7 @@ FIRST_PYTHON = $(or $(wildcard $(BIN)/python),$(PYTHON))
 IS_NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	{ echo "xplock needs Python 3.11 or newer; name one: make PYTHON=python3.12 ..."; exit 1; }
 # Programs that the tests run, as program:Debian package where the names differ.
-TOOLS := docker-registry git kubectl:kubernetes-client lua5.1 openssl skopeo
+TOOLS := chromedriver:chromium-driver chromium docker-registry dot:graphviz git kubectl:kubernetes-client lua5.1 openssl skopeo
 # And those that only the end-to-end tests run.
 E2E_TOOLS := etcd:etcd-server redis-server
 # And those that build the image.
@@ -37,7 +37,7 @@ E2E_IMAGE := $(if $(filter tests/e2e/test_image.py,$(E2E)),image)
 E2E_FLUX := $(if $(filter tests/e2e/test_flux.py,$(E2E)),flux)
 PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo quick test style e2e soak first-syncs docs examples bench bench-cluster dist image requirements servers flux go tools image-tools clean
+.PHONY: demo quick test style e2e soak first-syncs docs examples screenshot bench bench-cluster dist image requirements servers flux go tools image-tools clean
 
 demo: $(VENV)/runtime ## Build the example packages, lock and render a project, and move a package.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -80,6 +80,9 @@ examples: $(VENV)/ready ## Write the expected output of the examples again; then
 docs: $(VENV)/ready ## Write the generated parts of README and docs/ and the output of their commands again; then read the diff.
 	PYTHONPATH=tests $(BIN)/python -m rig.docs.write_pages
 	@echo "now read the diff: git diff -- README.md docs"
+
+screenshot: $(VENV)/ready tools ## Take the screenshot of docs/pictures.md again, in Chromium; then look at it.
+	PYTHONPATH=tests $(BIN)/python -m rig.docs.screenshot
 
 bench: $(VENV)/ready ## Measurements, as ratios within one run.
 	$(BIN)/python -m bench.startup

@@ -4,15 +4,21 @@ import json
 from pathlib import Path
 
 import pytest
-from rig.builders.locks import lock, package, write_lock
+from rig.builders.projects import World
 from rig.commands.run import run_command
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A folder with a lock, and one with the lock of before."""
-    write_lock(tmp_path / "before", lock([package("app v1.0.0", "base"), package("base v1.0.0")]))
-    return write_lock(tmp_path / "now", lock([package("app v1.1.0", "base"), package("base v1.0.0")]))
+    """A locked folder, beside a copy of the lock that it had before."""
+    world = World(tmp_path)
+    world.publish("base v1.0.0")
+    for version in ("v1.0.0", "v1.1.0"):
+        world.publish(f"app {version}", {"base": "*"})
+    run_command("lock", str(world.project("before", "app:v1.0.0")))
+    folder = world.project("now", "app:v1.1.0")
+    run_command("lock", str(folder))
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -26,18 +32,16 @@ def project(tmp_path: Path) -> Path:
     ],
 )
 def test_every_form_starts_as_its_readers_expect(project: Path, form: str, start: str) -> None:
-    path = project / "crossplane.lock.yaml"
-
-    done = run_command("graph", str(path), "-o", form)
+    done = run_command("graph", str(project), "-o", form)
 
     assert (done.code, done.stderr) == (0, "")
     assert done.stdout.startswith(start)
 
 
 def test_two_locks_are_compared(project: Path) -> None:
-    before, now = project.parent / "before/crossplane.lock.yaml", project / "crossplane.lock.yaml"
+    before = project.parent / "before/crossplane.lock.yaml"
 
-    document = json.loads(run_command("graph", str(before), str(now), "-o", "json").stdout)
+    document = json.loads(run_command("graph", str(before), str(project), "-o", "json").stdout)
 
     assert document["compared"] is True
     changes = {one["label"]: (one["change"], one["before"]) for one in document["packages"]}
@@ -45,14 +49,12 @@ def test_two_locks_are_compared(project: Path) -> None:
 
 
 def test_a_folder_is_named_by_argument_or_option(project: Path) -> None:
-    lock_file = "crossplane.lock.yaml"
+    named = run_command("graph", str(project))
 
-    named = run_command("graph", str(project / lock_file))
-
-    assert run_command("-C", str(project), "graph", lock_file) == named
+    assert named.stdout
+    assert run_command("-C", str(project), "graph") == named
+    assert run_command("graph", "-C", str(project.parent), "now") == named
 
 
 def test_a_folder_without_a_lock_is_an_error(tmp_path: Path) -> None:
-    done = run_command("graph", str(tmp_path))
-
-    assert (done.code, done.stdout) == (3, "")
+    run_command("graph", str(tmp_path)).assert_refused(2, "asks for no package")

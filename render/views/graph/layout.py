@@ -28,21 +28,17 @@ def lay_out(graph: Graph) -> Layout:
     below, above = _neighbours(graph)
     layers = _order(_layers([node.key for node in graph.nodes], below), below, above)
     rows = [list(row) for layer in layers for row in _wrap(layer)]
-    starts = {id(row): first for row, first in _first_rows(layers, rows)}
+    firsts = {layer[0] for layer in layers}
     widest = max((len(row) for row in rows), default=0)
     width = 2 * _MARGIN + max(widest * (WIDTH + _GAP_X) - _GAP_X, 0)
-    corners, y = {}, _MARGIN
+    corners: dict[str, tuple[int, int]] = {}
+    y = _MARGIN
     for i, row in enumerate(rows):
         if i:
-            y += HEIGHT + (_GAP_Y if starts[id(row)] else _ROW_GAP)
+            y += HEIGHT + (_GAP_Y if row[0] in firsts else _ROW_GAP)
         left = (width - (len(row) * (WIDTH + _GAP_X) - _GAP_X)) // 2
         corners |= {key: (left + j * (WIDTH + _GAP_X), y) for j, key in enumerate(row)}
     return Layout(corners, width, y + HEIGHT + _MARGIN)
-
-
-def _first_rows(layers: Sequence[Sequence[str]], rows: Sequence[list[str]]) -> list[tuple[list[str], bool]]:
-    first = {layer[0] for layer in layers}
-    return [(row, row[0] in first) for row in rows]
 
 
 def _neighbours(graph: Graph) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
