@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 from rig.builders.live_locks import Entry, format_live_lock
+from rig.builders.live_objects import Running, format_objects
 from rig.builders.projects import HOME, World
 
 from render.cli.run import run
@@ -211,7 +212,7 @@ def test_something_else_than_a_lock_is_refused(
 ) -> None:
     folder = world.project("shop", "app:v1.0.0")
     live = tmp_path / "live.yaml"
-    live.write_text("kind: List\nitems: []\n")
+    live.write_text(format_objects([Running("base v1.0.0").as_package()]))
 
     assert run(["lock", "--mimic", "--from-live", str(live), str(folder)]) == 2
     assert "this is not the Lock of a cluster" in capsys.readouterr().err

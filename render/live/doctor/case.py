@@ -8,10 +8,10 @@ from render.live.doctor.messages import QUOTED_REVISION, names_in
 from render.live.doctor.model import Finding, ObjectKey, Trouble
 from render.live.lock import LivePackage
 from render.live.model import Cluster, PackageObject, Revision, RevisionState
-from render.live.start import split_reference
+from render.live.start import lock_entry, split_reference
 from render.lock.model import Lock, LockedPackage
 from render.references import split_tag
-from render.resolve.mimic.model import LockDependency, LockEntry
+from render.resolve.mimic.model import LockEntry
 from render.versions import InvalidVersion, Version, parse_version
 
 _NEW_CONDITION = "RuntimeActive"
@@ -69,16 +69,7 @@ class Case:
     @cached_property
     def simulated(self) -> list[LockEntry]:
         """The entries as the simulation of the resolver takes them."""
-        return [
-            LockEntry(
-                entry.source,
-                entry.version,
-                entry.kind,
-                entry.name,
-                tuple(LockDependency(one.package, one.constraints, one.kind) for one in entry.edges),
-            )
-            for entry in self.entries
-        ]
+        return [lock_entry(entry, entry.name) for entry in self.entries]
 
     @cached_property
     def by_source(self) -> dict[str, LivePackage]:
@@ -192,6 +183,13 @@ class Case:
         complaining = {one.package for one in own}
         return (*own, *self._of_packages(complaining))
 
+    @cached_property
+    def _troubles_by_package(self) -> dict[ObjectKey, list[Trouble]]:
+        found: dict[ObjectKey, list[Trouble]] = {}
+        for one in self.troubles:
+            found.setdefault(one.package, []).append(one)
+        return found
+
     def open(self, *parts: str, where: Callable[[Trouble], bool] = lambda _: True) -> list[Trouble]:
         """Return the troubles that no finding explains, with one of these parts in their messages."""
         return [
@@ -218,7 +216,8 @@ class Case:
 
     def open_of(self, package: PackageObject) -> list[Trouble]:
         """Return what a package and its revisions still complain about."""
-        return self.open(where=lambda one: one.package == key_of(package))
+        own = self._troubles_by_package.get(key_of(package), ())
+        return [one for one in own if one not in self._explained]
 
     def waiting_for(self, source: str) -> list[Trouble]:
         """Return the open troubles of packages that miss a source."""

@@ -102,7 +102,7 @@ def find_wrong_content(case: Case) -> Iterator[Finding]:
         run = (
             [patch_spec(case, key_of(package), package=earlier)]
             if earlier
-            else [*detach(case, asking), _delete(case, package)]
+            else [*detach(case, asking), *_delete(case, package)]
         )
         yield _entering(
             case,
@@ -115,15 +115,18 @@ def find_wrong_content(case: Case) -> Iterator[Finding]:
                 *(f"{one.source} {one.version} asks for it" for one in asking[:_SHOWN]),
             ),
             tuple(run),
-            "" if earlier else "nothing of it was installed, so deleting it removes nothing",
+            "" if earlier else "it has installed nothing, so nothing goes with it",
             f"Crossplane does not check the dependencies of {first_names([one.source for one in asking], _SHOWN)} then"
             if asking and not earlier
             else "",
         )
 
 
-def _delete(case: Case, package: PackageObject) -> str:
-    return kubectl(case, "delete", f"{str(package.kind).lower()}.pkg", package.name)
+def _delete(case: Case, package: PackageObject) -> list[str]:
+    """Return the command that deletes a package; none, if it has ever installed anything."""
+    if any(one.objects for one in case.revisions_of(package)):
+        return []
+    return [kubectl(case, "delete", f"{str(package.kind).lower()}.pkg", package.name)]
 
 
 def find_waiting(case: Case) -> Iterator[Finding]:

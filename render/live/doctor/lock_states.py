@@ -67,10 +67,17 @@ def _two_packages(case: Case, source: str, packages: Sequence[PackageObject]) ->
         key_of(touched) if touched else None,
         tuple(switch_off(case, touched)) if touched else _show_controllers(case),
         care,
-        "lock it under one name, so that it does not come back",
+        _after(case, source, touched),
         tuple(key_of(one) for one in packages),
         tuple(case.open(*GRAPH_BROKEN)),
     )
+
+
+def _after(case: Case, source: str, touched: PackageObject | None) -> str:
+    locked = case.locked(source)
+    if locked and touched and locked.object_name == touched.name:
+        return f"the lock of the folder has the name {touched.name}: lock the other one, or Git brings this one back"
+    return "lock it under one name, so that it does not come back"
 
 
 def _show_controllers(case: Case) -> tuple[str, ...]:

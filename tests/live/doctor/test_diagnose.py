@@ -171,6 +171,25 @@ def test_where_neither_installed_anything_the_name_in_the_lock_of_the_folder_sta
     assert touched == [("Provider", "acme-net"), ("Provider", "net")]
 
 
+def test_a_name_in_the_lock_of_the_folder_that_has_to_go_is_said() -> None:
+    ours = lock(locked("net v1.0.0", object_name="acme-net"))
+
+    finding = only(diagnosed(poisoned(), ours=ours))
+
+    assert finding.touch == ("Provider", "acme-net")
+    assert "the lock of the folder has the name acme-net" in finding.then
+
+
+def test_a_wrong_package_that_has_installed_something_is_not_deleted() -> None:
+    objects = [*STATES["wrong-content"]()]
+    revision = next(one for one in objects if one["kind"] == "ProviderRevision")
+    refs = changed(revision, status_objectRefs=[{"kind": "CustomResourceDefinition", "name": CRD}])
+
+    run = only(diagnosed([refs if one is revision else one for one in objects])).run
+
+    assert not [command for command in run if " delete " in command]
+
+
 def test_from_v2_4_on_one_command_switches_a_copy_off() -> None:
     assert len(only(diagnosed(poisoned(), crossplane="v2.4.0")).run) == 1
 
