@@ -82,7 +82,8 @@ class Soak:
 
     def _sync(self, step: Step) -> None:
         with self._sound.watching():
-            commit = self._team.commit_and_push(step.what)
+            # What was advised may be the folder of before, and its lock can still change after a sync.
+            commit = self._team.commit_and_push(step.what or "lock again")
             self._team.application.wait_synced(commit)
             self._sound.check(self.lock)
 
