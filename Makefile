@@ -110,10 +110,10 @@ image: image-tools ## The container image as an OCI archive: as root, without a 
 # Tests that fail after this name the new version that broke them.
 requirements: $(VENV)/ready ## Move every dependency of the image and of the hooks to its newest version, with hashes.
 	$(BIN)/pip install --quiet --group requirements
-	$(COMPILE) --extra zstd --generate-hashes pyproject.toml --output-file $(REQUIREMENTS)/runtime.txt
+	$(COMPILE) --extra zstd --extra verify --generate-hashes pyproject.toml --output-file $(REQUIREMENTS)/runtime.txt
 	$(COMPILE) --group build --generate-hashes --output-file $(REQUIREMENTS)/build.txt
 	$(COMPILE) --group release --generate-hashes --output-file $(REQUIREMENTS)/release.txt
-	$(COMPILE) --extra zstd --constraint $(REQUIREMENTS)/runtime.txt pyproject.toml --output-file $(REQUIREMENTS)/hook.txt
+	$(COMPILE) --extra zstd --extra verify --constraint $(REQUIREMENTS)/runtime.txt pyproject.toml --output-file $(REQUIREMENTS)/hook.txt
 	@echo "now read the diff: git diff $(REQUIREMENTS)"
 
 servers: TOOLS += $(E2E_TOOLS)
@@ -135,7 +135,7 @@ go:
 $(VENV)/runtime: pyproject.toml
 	@$(PYTHON) $(IS_NEW_ENOUGH)
 	@$(PYTHON) -m venv $(VENV) || { echo "install the Debian package python3-venv"; exit 1; }
-	$(BIN)/pip install --quiet --editable '.[zstd]'
+	$(BIN)/pip install --quiet --editable '.[zstd,verify]'
 	@touch $@
 
 # An older pip does not know --group.

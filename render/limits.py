@@ -43,6 +43,11 @@ class Limits:
     attached_depth: int = 5
     archive_members: int = 100_000
 
+    # Signatures
+    signature_bytes: int = 64 * MIB
+    trusted_root_bytes: int = 4 * MIB
+    public_key_bytes: int = 64 * KIB
+
     # Documents
     documents: int = 20_000
     document_bytes: int = 16 * MIB

@@ -11,7 +11,8 @@ from rig.deploy.kustomize import TOP
 
 FOLDER = TOP / "deploy/requirements"
 PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text())
-RUNTIME = [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["zstd"]]
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+RUNTIME = [*PROJECT["project"]["dependencies"], *EXTRAS["zstd"], *EXTRAS["verify"]]
 GROUPS = PROJECT["dependency-groups"]
 LOCKED = {
     "runtime.txt": RUNTIME,
