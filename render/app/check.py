@@ -8,6 +8,7 @@ from render.checks.model import CheckedFolder, Finding
 from render.checks.policy_rule import note_unused
 from render.checks.read import read_checked
 from render.checks.rules import find_findings
+from render.checks.signature_rules import note_open_expressions
 from render.crossplane import note_on_crossplane
 from render.errors import RenderError
 from render.lean import dataclass
@@ -24,7 +25,7 @@ class CheckResult:
     findings: Sequence[Finding]
     folders: int
     # Which Crossplane is assumed, for folders that do not name one or name a very new one; and entries of their
-    # policies that nothing needs.
+    # policies that nothing needs; and expressions of rules for signatures that fit too much.
     notes: Sequence[str] = ()
 
     @property
@@ -38,7 +39,7 @@ def check_folders(
 ) -> CheckResult:
     """Check folders without network or git."""
     checked = read_checked(folders, operator.limits, operator.environ, same_cluster=same_cluster)
-    notes = [*_note_crossplane(checked.folders), *note_unused(checked)]
+    notes = [*_note_crossplane(checked.folders), *note_unused(checked), *_note_expressions(checked.folders)]
     return CheckResult(find_findings(checked), len(checked.folders), notes)
 
 
@@ -50,3 +51,7 @@ def _note_crossplane(folders: Iterable[CheckedFolder]) -> list[str]:
         if note:
             found.setdefault(note, []).append(str(one.folder))
     return [f"{first_names(names, _SHOWN)}: {note}" for note, names in found.items()]
+
+
+def _note_expressions(folders: Iterable[CheckedFolder]) -> list[str]:
+    return [f"{one.folder}: {note}" for one in folders for note in note_open_expressions(one)]

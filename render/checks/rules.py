@@ -14,6 +14,7 @@ from render.checks.folder_rules import (
 from render.checks.model import Checked, Finding
 from render.checks.policy_rule import policy_refused
 from render.checks.rendered_rules import rendered_inconsistent
+from render.checks.signature_rules import rule_accepts_anyone, verification_lost
 from render.lean import TypeAlias
 
 Rule: TypeAlias = Callable[[Checked], Iterator[Finding]]
@@ -28,6 +29,8 @@ _FOLDER_RULES: Mapping[str, Rule] = {
     "rendered-inconsistent": rendered_inconsistent,
     "family-scattered": family_scattered,
     "policy-refused": policy_refused,
+    "rule-accepts-anyone": rule_accepts_anyone,
+    "verification-lost": verification_lost,
 }
 
 

@@ -176,3 +176,10 @@ REGISTRIES = (
     ),
     DEADLINE,
 )
+TRUSTED_ROOT = Setting(
+    "--trusted-root",
+    "XPLOCK_TRUSTED_ROOT",
+    "The authorities and logs that signatures are judged by, as cosign writes them.",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+)

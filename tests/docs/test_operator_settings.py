@@ -6,7 +6,7 @@ import re
 from rig.docs.pages import TOP
 
 from render.argocd.parameters import KNOWN
-from render.cli.operator_options import CACHE, GIT_TOKEN, POLICY, REGISTRIES
+from render.cli.operator_options import CACHE, GIT_TOKEN, POLICY, REGISTRIES, TRUSTED_ROOT
 from render.limits import Limits, setting
 
 SECURITY = (TOP / "docs/security.md").read_text()
@@ -51,7 +51,7 @@ def test_the_table_has_every_option_beside_its_variable() -> None:
     told = {(variable, option) for variable, text in rows for option in re.findall(r"`([^`]+)`", text)}
 
     assert told - lock_policy == {
-        (option.variable, option.opts[0]) for option in (*CACHE, *REGISTRIES, GIT_TOKEN, POLICY)
+        (option.variable, option.opts[0]) for option in (*CACHE, *REGISTRIES, GIT_TOKEN, POLICY, TRUSTED_ROOT)
     }
     assert lock_policy <= told
 

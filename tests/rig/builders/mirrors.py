@@ -30,11 +30,14 @@ class Closure:
         self.add("acme/app", "Configuration", *WISHES)
         return self
 
-    def add(self, name: str, kind: str, *wishes: tuple[str, str], version: str = "v1.0.0") -> SignedImage:
+    def add(
+        self, name: str, kind: str, *wishes: tuple[str, str], version: str = "v1.0.0", attached: bool = True
+    ) -> SignedImage:
         """Push one version of a package."""
         needs = [{key: wish, "version": "^1"} for key, wish in wishes]
         meta = format_metadata(f"{name} {version}", kind, needs, replaces=(), family="", annotations={})
-        self.images[f"{name} {version}"] = image = SignedImage(self.registry, name, version).push(meta)
+        self.images[f"{name} {version}"] = image = SignedImage(self.registry, name, version)
+        image.push(meta, attached=attached)
         return image
 
     def folder(self, path: Path, *, root: str = "acme/app:v1.0.0", more: str = "", host: str = "") -> Path:

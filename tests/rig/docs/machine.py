@@ -109,7 +109,7 @@ def new_machine(folder: Path) -> Machine:
     for wanted in (["--require-hashes", *locked], _BUILD):
         machine.run("pip", "wheel", "--quiet", "--wheel-dir", folder / "wheels", *wanted, environ=online)
     machine.run(folder / "installers/bin/pip", "install", "--quiet", *_INSTALLERS, environ=online)
-    machine.run("pip", "install", source)
+    machine.run("pip", "install", f"{source}[verify]")
     _serve(machine, source, "tools/xplock")
     return machine
 

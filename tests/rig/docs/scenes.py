@@ -227,6 +227,14 @@ def _moved_tag(name: str) -> Scene:
     return make
 
 
+def _signed(name: str) -> Scene:
+    """An example with a registry of its own, in which some packages are signed."""
+    # Imported late: few pages need the library of the extra.
+    from rig.docs.signed import sign_example
+
+    return lambda examples, folder, _: sign_example(examples, folder, name)
+
+
 def _argocd(_: str) -> Scene:
     """The manifests of a small Argo CD, and beside them a copy of deploy/."""
 
@@ -267,5 +275,6 @@ _SCENES: dict[str, Callable[[str], Scene]] = {
     "behind": _behind,
     "conflict": _conflict,
     "moved-tag": _moved_tag,
+    "signed": _signed,
     "argocd": _argocd,
 }

@@ -98,8 +98,8 @@ class SignedImage:
     manifests: dict[str, str] = field(default_factory=dict)
     digest: str = ""
 
-    def push(self, meta: str) -> "SignedImage":
-        """Push all of it."""
+    def push(self, meta: str, *, attached: bool = True) -> "SignedImage":
+        """Push all of it, or the image alone."""
         children = [
             self._child(meta, "linux", "amd64"),
             self._child(meta, "linux", "arm64"),
@@ -115,6 +115,8 @@ class SignedImage:
             "top": top["digest"],
             **{f"child {i}": one["digest"] for i, one in enumerate(children)},
         }
+        if not attached:
+            return self
         self._legacy(top, ".sig")
         self._legacy(top, ".att")
         self._legacy(children[1], ".sbom")
