@@ -236,7 +236,7 @@ class _Work:
             # The mirror may be there because the original cannot be reached.
             return
         if found.attached:
-            yield f"{package.source} has a signature that is not in {place}: xplock mirror copies it"
+            yield f"{package.source} has a signature that is not in {place}: mirror it again"
 
 
 def _place(package: LockedPackage, resolved: str, rewrite: Rewrite | None) -> Source:

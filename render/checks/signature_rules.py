@@ -44,7 +44,9 @@ def verification_lost(checked: Checked) -> Iterator[Finding]:
                 one.name,
                 "packages are installed unverified, since a rewrite leads them away from their rule",
                 tuple(first_lines(lines, _SHOWN)),
-                ("add a rule for where they are pulled from; for a mirror, xplock mirror prints it",),
+                (
+                    "add a rule for where they are pulled from; for a mirror, the command that fills it prints one",
+                ),
                 InvalidInput.exit_code,
                 lock_place(one),
             )

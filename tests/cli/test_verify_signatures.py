@@ -293,7 +293,7 @@ def test_a_signature_that_a_mirror_left_behind_is_named(shop: Shop) -> None:
 
     assert judged["trouble"] == "unsigned"
     assert judged["details"][-1] == (
-        f"{shop.place} has a signature that is not in {host}/mirror/{shop.repository}: xplock mirror copies it"
+        f"{shop.place} has a signature that is not in {host}/mirror/{shop.repository}: mirror it again"
     )
 
 

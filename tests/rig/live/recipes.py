@@ -92,6 +92,10 @@ ARGOCD = argocd(_choose("XPLOCK_E2E_ARGOCD", ARGOCDS))
 PLAIN_REPO_SERVER = ("--disable-tls", *(("--client-ca-path=",) if ARGOCD.version != "v3.2.11" else ()))
 # Reads packages with Crossplane's own code.
 PACKAGE_PARSER = Recipe("package_parser", CROSSPLANE.module, CROSSPLANE.version, nested=CROSSPLANE.nested)
+# Judges signatures with Crossplane's own code, without a cluster.
+SIGNATURE_VERIFIER = Recipe(
+    "signature_verifier", CROSSPLANE.module, CROSSPLANE.version, nested=CROSSPLANE.nested
+)
 # Sign images: the older one in tags beside the image, the newer one in bundles that refer to it.
 COSIGNS = (
     Recipe("cosign", "github.com/sigstore/cosign/v2", "v2.6.5", package="cmd/cosign"),
