@@ -17,6 +17,8 @@ from render.versions import InvalidVersion, Version, parse_version
 _NEW_CONDITION = "RuntimeActive"
 _FIRST_WITH_IT = parse_version("v2.4.0")
 _NAMESPACE = "crossplane-system"
+# The API server accepts no longer one; a file may have anything.
+_LONGEST_MESSAGE = 32_768
 _UNHEALTHY = ("RevisionHealthy", "RuntimeHealthy", "Healthy")
 
 
@@ -39,6 +41,7 @@ class Case:
         self.complete = complete
         self._given_version = crossplane
         self._explained: set[Trouble] = set()
+        self._missing: dict[Trouble, set[str]] = {}
         self._about: set[ObjectKey] = set()
 
     @cached_property
@@ -142,6 +145,11 @@ class Case:
 
     def missing_of(self, trouble: Trouble) -> set[str]:
         """Return the sources that a package misses: those that its entry reaches and the Lock does not have."""
+        if trouble not in self._missing:
+            self._missing[trouble] = self._find_missing(trouble)
+        return self._missing[trouble]
+
+    def _find_missing(self, trouble: Trouble) -> set[str]:
         package = self.packages.get(trouble.package)
         entry = self.by_source.get(source_of(package)) if package else None
         if entry is None:
@@ -162,7 +170,15 @@ class Case:
 
     def dependants(self, source: str) -> list[LivePackage]:
         """Return the entries that depend on a source directly, in the order of the Lock."""
-        return [entry for entry in self.entries if any(edge.package == source for edge in entry.edges)]
+        return self._dependants.get(source, [])
+
+    @cached_property
+    def _dependants(self) -> dict[str, list[LivePackage]]:
+        found: dict[str, list[LivePackage]] = {}
+        for entry in self.entries:
+            for source in dict.fromkeys(edge.package for edge in entry.edges):
+                found.setdefault(source, []).append(entry)
+        return found
 
     def above(self, entries: Iterable[LivePackage]) -> list[LivePackage]:
         """Return some entries and all that depend on them, directly or not, in the order of the Lock."""
@@ -241,7 +257,7 @@ class Case:
                         (str(one.kind), one.package),
                         name,
                         condition.reason,
-                        condition.message,
+                        condition.message[:_LONGEST_MESSAGE],
                     )
 
     def _of_packages(self, complaining: set[ObjectKey]) -> Iterator[Trouble]:
@@ -253,7 +269,8 @@ class Case:
                 if name == "Healthy" and key in complaining:
                     continue
                 quoted = condition.message.partition(QUOTED_REVISION)[2]
-                yield Trouble(key, key, name, condition.reason, quoted or condition.message)
+                message = (quoted or condition.message)[:_LONGEST_MESSAGE]
+                yield Trouble(key, key, name, condition.reason, message)
 
     def _version_of_image(self) -> Version | None:
         for one in self.cluster.deployments:

@@ -8,6 +8,8 @@ from render.live.doctor.messages import CYCLE, GRAPH_BROKEN
 from render.live.doctor.model import Finding, State
 from render.live.lock import LivePackage
 from render.live.model import PackageObject, RevisionState
+from render.live.names import parse_live_source
+from render.names import object_name
 from render.references import split_tag
 from render.resolve.mimic.graph import find_cycle
 from render.texts import counted, first_names
@@ -99,7 +101,7 @@ def _copy_to_touch(case: Case, source: str, packages: Sequence[PackageObject]) -
         # None has installed anything yet, so the choice is free: the lock's own name stays, else the user's.
         locked = case.locked(source)
         kept = [one for one in packages if locked and one.name == locked.object_name]
-        kept = kept or [one for one in packages if not _is_made_by_crossplane(one)]
+        kept = kept or [one for one in packages if not _is_made_by_crossplane(source, one)]
         return next((one for one in packages if not kept or one is not kept[0]), None)
     return None
 
@@ -114,8 +116,10 @@ def _controls(case: Case, package: PackageObject) -> bool:
     return any(owner is not None and owner.name in names for owner in owners)
 
 
-def _is_made_by_crossplane(package: PackageObject) -> bool:
-    return not package.metadata.labels and not package.metadata.annotations
+def _is_made_by_crossplane(source: str, package: PackageObject) -> bool:
+    parsed = parse_live_source(source)
+    derived = object_name(parsed) if parsed else ""
+    return package.name == derived and not package.metadata.labels and not package.metadata.annotations
 
 
 def _facts(case: Case, source: str, package: PackageObject) -> Iterator[str]:

@@ -171,6 +171,13 @@ def test_where_neither_installed_anything_the_name_in_the_lock_of_the_folder_sta
     assert touched == [("Provider", "acme-net"), ("Provider", "net")]
 
 
+@pytest.mark.parametrize("name", ["net", "a-net"])
+def test_where_neither_installed_anything_the_name_of_the_users_stays(name: str) -> None:
+    mine, derived = provider("net v1.0.0", name=name), provider("net v1.0.0", digest="e" * 64)
+
+    assert only(diagnosed(pair(mine, derived))).touch == ("Provider", "acme-net")
+
+
 def test_a_name_in_the_lock_of_the_folder_that_has_to_go_is_said() -> None:
     ours = lock(locked("net v1.0.0", object_name="acme-net"))
 
