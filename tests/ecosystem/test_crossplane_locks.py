@@ -10,20 +10,15 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from rig.builders.catalogs import EcosystemCatalog
 from rig.builders.ecosystem import PackageVersion, read_ecosystem
+from rig.builders.ecosystem_locks import lock_root
 from rig.commands.suggestions import offered_moves
 
 from render.constraints import parse_constraint
 from render.errors import RenderError
 from render.lifecycle.names import NameTaken
-from render.lifecycle.plan import make_plan
-from render.lifecycle.rules import check_plan
-from render.lifecycle.states import Context, StableResolution
-from render.lifecycle.write import make_lock
-from render.limits import Limits
 from render.lock.freshness import check_closure
-from render.lock.model import Lock, LockedDependency, LockedPackage
+from render.lock.model import LockedDependency, LockedPackage
 from render.references import (
     PartialSource,
     Reference,
@@ -32,10 +27,7 @@ from render.references import (
     parse_reference,
     parse_source,
 )
-from render.requests import Request, Root
 from render.resolve.conflict import MissingPackage, NoSolution
-from render.resolve.model import Wanted
-from render.resolve.resolve import resolve
 from render.versions import Version, parse_candidate
 
 DATA = Path(__file__).parents[1] / "data/crossplane-locks.json"
@@ -128,14 +120,6 @@ def _parse_package(text: str, kind: str, name: str, dependencies: Sequence[Seque
         object_name=name,
         dependencies=tuple(LockedDependency(*dependency) for dependency in dependencies),
     )
-
-
-def lock_root(text: str) -> Lock:
-    """Lock one root as Crossplane would, which knows nothing of families."""
-    reference = parse_reference(text)
-    root = Root(reference.source, Request(tag=reference.tag), "root.yaml")
-    resolution = resolve(Wanted((root,), follow_families=False), EcosystemCatalog(), Limits())
-    return make_lock(check_plan(make_plan(StableResolution(resolution), Context())))
 
 
 def facts_of(package: LockedPackage) -> tuple[object, ...]:

@@ -7,11 +7,16 @@ from typing import Any
 
 import pytest
 from rig.builders.catalogs import EcosystemCatalog
+from rig.builders.ecosystem_locks import lock_root
 
+from render.commands import LockCall
+from render.errors import RenderError
 from render.limits import Limits
+from render.lock.model import Lock
 from render.references import parse_reference
 from render.resolve.mimic.model import AppliedRoot, CrossplaneAnswer, Flag, LockDependency, LockEntry
 from render.resolve.mimic.run import EMPTY_CLUSTER, Start, mimic
+from render.views.mimic.differences import find_differences
 
 DATA = Path(__file__).parents[1] / "data/crossplane-locks.json"
 CATALOG = EcosystemCatalog()
@@ -120,3 +125,20 @@ def test_the_flags_change_nothing_of_these_answers() -> None:
             flagged = mimic([root], CATALOG, Limits(), flag=flag)
 
             assert facts([*flagged.entries]) == facts([*plain.entries])
+
+
+@pytest.mark.parametrize("measured", read_measured(), ids=repr)
+def test_ours_differs_only_where_crossplane_leaves_something_broken_and_each_difference_has_its_reason(
+    measured: Measured,
+) -> None:
+    answer = run(measured.root)
+    try:
+        ours = lock_root(measured.root)
+    except RenderError:
+        assert answer.unhealthy
+        return
+
+    differences = find_differences(answer, Lock(), ours, LockCall())
+
+    assert bool(differences) is bool(answer.unhealthy)
+    assert all(one.why for one in differences)
