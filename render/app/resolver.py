@@ -39,6 +39,7 @@ from render.lock.online.verify import VerifyFinding, verify_tag
 from render.lock.policies import require_allowed
 from render.packages import Package
 from render.policy.judge import Judge
+from render.policy.model import Policy
 from render.references import Reference, Source
 from render.resolve.model import Catalog
 from render.system.clock import read_clock
@@ -48,6 +49,7 @@ from render.texts import first_names
 from render.xpkg.definitions import Definitions
 
 if TYPE_CHECKING:
+    from render.app.evidence import KnownSignatures
     from render.app.world import World
     from render.xpkg.catalog import Catalog as PackageCatalog
 
@@ -284,12 +286,26 @@ class Resolver:
 
     def _resolve(self, inputs: Inputs, current: Lock, around: Neighbours, catalog: Catalog) -> LockUpdate:
         policies = read_policies(self._operator, inputs.settings)
-        judge = make_judge(policies, inputs, current, self.catalog(inputs), self._clock)
+        signatures = self._signatures(policies, inputs, current)
+        judge = make_judge(policies, inputs, current, self.catalog(inputs), self._clock, signatures)
         options = replace(self._options, judge=judge)
         with self._reporter.progress(f"resolving {inputs.folder}") as progress:
             watched = _Watched(catalog, progress, self._head_start_of(inputs), judge)
             update = update_lock(inputs, current, watched, self.limits, options, around)
         return replace(update, lock=keep_without_digests(current, update.lock))
+
+    def _signatures(
+        self, policies: Sequence[Policy], inputs: Inputs, current: Lock
+    ) -> "KnownSignatures | None":
+        if not any(policy.needs_signatures for policy in policies):
+            return None
+        # Imported late: few policies ask for signatures.
+        from render.app.evidence import LockedSignatures, open_signatures
+
+        catalog = self.catalog(inputs)
+        if self._offline or self._world is None:
+            return LockedSignatures(current)
+        return open_signatures(self._world, [*self._layouts, *inputs.settings.layouts], catalog, policies)
 
     def catalog(self, inputs: Inputs, *, offline: bool = False) -> "PackageCatalog":
         """Return the packages that a folder can have, by their sources in the cluster."""

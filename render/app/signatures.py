@@ -119,7 +119,7 @@ def _judge_folder(folder: Path, call: SignatureCall, layouts: Layouts, world: Wo
     if not wanted:
         return []
     judge = _make_judge(objects, call, world)
-    published = _Published.open(world, [*layouts, *inputs.settings.layouts])
+    published = Published.open(world, [*layouts, *inputs.settings.layouts])
     work = _Work(configs, judge, published, world)
     with ThreadPoolExecutor(world.limits.parallel, thread_name_prefix="xplock-signatures") as pool:
         return list(pool.map(work.judge, wanted))
@@ -182,23 +182,27 @@ def _read_key(name: SecretKey, file: Path, world: World) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Published:
+class Published:
     """Images, and the lists of what refers to them."""
 
     images: Images
     origin: Origin
 
     @classmethod
-    def open(cls, world: World, layouts: Layouts) -> "_Published":
+    def open(cls, world: World, layouts: Layouts) -> "Published":
+        """Open registries, and the layouts that stand in for them."""
         return cls(world.images(layouts), open_origin(world, layouts))
 
     def content(self, reference: Reference) -> Content:
+        """Return a manifest or an index."""
         return self.images.content(reference)
 
     def blob(self, source: Source, descriptor: Descriptor) -> IO[bytes]:
+        """Return a blob."""
         return self.images.blob(source, descriptor)
 
     def referrers(self, source: Source, digest: Digest, tags: Sequence[str]) -> Sequence[Digest]:
+        """Return the manifests that refer to an image."""
         return self.origin.referrers(source, digest, tags)
 
 
@@ -208,7 +212,7 @@ class _Work:
 
     configs: ImageConfigs
     judge_: "Judge"
-    published: _Published
+    published: Published
     world: World
 
     def judge(self, package: LockedPackage) -> "Judged":

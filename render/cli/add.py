@@ -5,7 +5,14 @@ from pathlib import Path
 
 import click
 
-from render.cli.operator_options import CACHE, POLICY, REGISTRIES, OperatedCommand, operator_settings
+from render.cli.operator_options import (
+    CACHE,
+    POLICY,
+    REGISTRIES,
+    TRUSTED_ROOT,
+    OperatedCommand,
+    operator_settings,
+)
 from render.cli.options import folder_argument, layout_option, offline_option, output_option
 from render.cli.output import Output
 from render.cli.root_changes import locking, write_root_change
@@ -13,7 +20,7 @@ from render.cli.root_changes import locking, write_root_change
 
 @click.command(
     cls=OperatedCommand,
-    settings=(POLICY, *CACHE, *REGISTRIES),
+    settings=(POLICY, TRUSTED_ROOT, *CACHE, *REGISTRIES),
     epilog="Examples: xplock add xpkg.example.org/acme/provider-store; "
     "xplock add 'xpkg.example.org/acme/provider-net@>=v1.2' platform/",
 )

@@ -15,6 +15,7 @@ from render.cli.operator_options import (
     GIT_TOKEN,
     POLICY,
     REGISTRIES,
+    TRUSTED_ROOT,
     OperatedCommand,
     given_words,
     operator_settings,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=OperatedCommand,
-    settings=(POLICY, *CACHE, *REGISTRIES, GIT_TOKEN),
+    settings=(POLICY, TRUSTED_ROOT, *CACHE, *REGISTRIES, GIT_TOKEN),
     epilog="Examples: xplock lock; xplock lock -P provider-aws-s3=v1.2.0; xplock lock --check clusters/*",
 )
 @folders_argument

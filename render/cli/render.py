@@ -11,6 +11,7 @@ from render.cli.operator_options import (
     CACHE,
     POLICY,
     REGISTRIES,
+    TRUSTED_ROOT,
     OperatedCommand,
     given_settings,
     operator_settings,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=OperatedCommand,
-    settings=(POLICY, *CACHE, *REGISTRIES),
+    settings=(POLICY, TRUSTED_ROOT, *CACHE, *REGISTRIES),
     epilog="Examples: xplock render | kubectl apply -f -; xplock render platform/ --out rendered; "
     "xplock render --resolve",
 )

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from render.cli.lock import lock
-from render.cli.operator_options import CACHE, GIT_TOKEN, POLICY, REGISTRIES, OperatedCommand
+from render.cli.operator_options import CACHE, GIT_TOKEN, POLICY, REGISTRIES, TRUSTED_ROOT, OperatedCommand
 from render.cli.options import (
     commit_options,
     default_folder,
@@ -17,7 +17,7 @@ from render.cli.options import (
 
 @click.command(
     cls=OperatedCommand,
-    settings=(POLICY, *CACHE, *REGISTRIES, GIT_TOKEN),
+    settings=(POLICY, TRUSTED_ROOT, *CACHE, *REGISTRIES, GIT_TOKEN),
     epilog="Examples: xplock upgrade; xplock upgrade provider-store=v1.2.0; xplock upgrade -C platform --dry-run",
 )
 @click.argument("packages", nargs=-1, metavar="[SRC[=VERSION]]...")

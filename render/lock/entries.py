@@ -49,6 +49,7 @@ _PACKAGE_FIELDS = frozenset(
         "crossplane",
         "licence",
         "releasedAt",
+        "signedBy",
         "fields",
         "overrides",
     }
@@ -311,6 +312,7 @@ _OPTIONAL: Mapping[str, tuple[str, Callable[[Fields, str], Any]]] = {
     "crossplane": ("crossplane", _read_constraint),
     "licence": ("licence", _read_licence),
     "releasedAt": ("released_at", _read_released_at),
+    "signedBy": ("signed_by", _read_texts),
     "detached": ("detached", _read_texts),
     "fields": ("fields", _read_mapping),
     "overrides": ("overrides", _read_mapping),

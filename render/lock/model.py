@@ -133,6 +133,8 @@ class LockedPackage(_Pinned):
     # Its licence in its own words, and when it was released with the kind of that time; only if a policy asks.
     licence: str | None = None
     released_at: str | None = None
+    # The signers that policies accepted, sorted.
+    signed_by: tuple[str, ...] = ()
     # Why Crossplane must not check its dependencies, a line each; without a reason it does.
     detached: tuple[str, ...] = ()
     # The fields of the user's manifest beyond spec.package; they stay when the manifest goes.

@@ -10,7 +10,7 @@ from render.lean import dataclass
 from render.lock.model import KeptPin, Lock, LockedPackage, State, pin_places
 from render.policy.judge import Judge
 from render.policy.licences import said_licence
-from render.policy.model import Evidence, Judged, Policy, Verdict
+from render.policy.model import Evidence, Judged, Policy, SignedBy, Verdict
 from render.rewrites import Rewrites
 from render.texts import first_lines
 
@@ -67,7 +67,9 @@ def find_refused(lock: Lock, policies: tuple[Policy, ...], inputs: Inputs) -> li
 
 def as_judged(package: LockedPackage) -> Judged:
     """Return a locked package as policies see it."""
-    evidence = Evidence(said_licence(package.licence))
+    # The lock names only signers that were accepted, for what was required of them.
+    signed_by = tuple(SignedBy(signer, locked=True) for signer in package.signed_by)
+    evidence = Evidence(said_licence(package.licence), signed_by=signed_by)
     return Judged(package.source, package.version_tag, package.digest, evidence)
 
 

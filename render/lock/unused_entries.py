@@ -8,7 +8,7 @@ from render.lock.model import Lock
 from render.lock.policies import as_judged
 from render.policy.licences import licences_in, parse_expression
 from render.policy.model import ExceptionEntry, Judged, LicenceRule, Policy, Rule, is_below
-from render.policy.rules import judge_licence, judge_source
+from render.policy.rules import judge_licence, judge_provenance, judge_source
 
 
 def find_unused(policy: Policy, lock: Lock) -> Iterator[str]:
@@ -20,6 +20,11 @@ def find_unused(policy: Policy, lock: Lock) -> Iterator[str]:
         yield from _unused_licences(policy.licences, there)
     if policy.age:
         yield from _unused_prefixes(policy.age.exempt, there, "age.exempt")
+    if policy.provenance:
+        signers = {one.signer for judged in there for one in judged.evidence.signed_by}
+        for pattern in policy.provenance.signers:
+            if not any(pattern.fits(signer) for signer in signers):
+                yield f"policy.provenance.signers has {pattern}, and no locked package was signed by it"
     for entry in policy.exceptions:
         if not any(_is_needed(entry, policy, one) for one in there):
             version = f" {entry.version}" if entry.version else ""
@@ -59,5 +64,7 @@ def _is_needed(entry: ExceptionEntry, policy: Policy, judged: Judged) -> bool:
         return judge_source(without, judged.source, judged.tag, judged.digest) is not None
     if entry.rule is Rule.LICENCES:
         return judge_licence(without, judged) is not None
+    if entry.rule is Rule.PROVENANCE:
+        return judge_provenance(without, judged) is not None
     # What is locked is not too young any more, and was when the exception was made.
     return True

@@ -1,13 +1,13 @@
 """Every policy that a run has to obey, applied to candidates while they are tried."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 
 from render.lean import Any, dataclass, field, replace
 from render.packages import Package
 from render.policy.model import Evidence, Judged, Policy, Rule, Verdict
-from render.policy.rules import judge_age, judge_licence, judge_source
+from render.policy.rules import accepted_signers, judge_age, judge_licence, judge_provenance, judge_source
 from render.references import Digest, InvalidReference, Source, is_digest, parse_reference, parse_source
 from render.rewrites import Rewrites
 
@@ -29,8 +29,8 @@ class Judge:
     clock: Callable[[], datetime] = _no_clock
     # Where the cluster pulls packages from.
     rewrites: Rewrites = Rewrites(())
-    # What is locked already is not refused for its age.
-    locked: Collection[tuple[Source, Digest]] = ()
+    # What is locked already is not refused for its age; and who signed it, as the lock says.
+    locked: Mapping[tuple[Source, Digest], tuple[str, ...]] = field(default_factory=dict)
     # Every package that was refused, by its source and by its tag or digest.
     refused: dict[tuple[Source, str], Sequence[Verdict]] = field(default_factory=dict, compare=False)
     _time: list[datetime] = field(default_factory=list, compare=False, repr=False)
@@ -38,7 +38,7 @@ class Judge:
     @property
     def needs_evidence(self) -> bool:
         """Whether a rule asks for more than the source of a package."""
-        return any(policy.licences or policy.age for policy in self.policies)
+        return any(policy.licences or policy.age or policy.provenance for policy in self.policies)
 
     def refuse_source(self, source: Source, *versions: str | None) -> list[Verdict]:
         """Return why nothing of a source, or not this version, may be asked for."""
@@ -86,16 +86,30 @@ class Judge:
         asked = {rule for policy in self.policies for rule in policy.rules}
         return {
             "licence": evidence.licence if Rule.LICENCES in asked else None,
-            "released_at": str(evidence.released) if Rule.AGE in asked and evidence.released else None,
+            "released_at": self._release_time(evidence) if Rule.AGE in asked else None,
+            "signed_by": self._signers(package, evidence),
         }
+
+    def _release_time(self, evidence: Evidence) -> str | None:
+        proven = evidence.proven if any(policy.needs_proven_times for policy in self.policies) else None
+        known = proven or evidence.released
+        return str(known) if known else None
+
+    def _signers(self, package: Package, evidence: Evidence) -> tuple[str, ...]:
+        """Return one signer that each policy accepts: the one that is locked, since others may sign later."""
+        before = self.locked.get((package.source, package.digest), ())
+        found = set()
+        for rule in (policy.provenance for policy in self.policies if policy.provenance):
+            accepted = accepted_signers(rule, evidence)
+            found.update([one for one in accepted if one in before][:1] or accepted[:1])
+        return tuple(sorted(found))
 
     def judge(self, judged: Judged) -> Iterator[Verdict]:
         """Apply every rule that needs no clock to a package."""
         for policy in self.policies:
             yield from self._judge_places(policy, judged.source, (judged.tag, judged.digest))
-            licence = judge_licence(policy, judged)
-            if licence:
-                yield licence
+            found = (judge_licence(policy, judged), judge_provenance(policy, judged))
+            yield from (verdict for verdict in found if verdict)
 
     def _verdicts(self, tag: str | None, package: Package) -> Iterator[Verdict]:
         evidence = self.examine(package) if self.needs_evidence else Evidence()

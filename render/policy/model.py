@@ -17,6 +17,7 @@ class Rule(StrEnum):
     SOURCES = "sources"
     LICENCES = "licences"
     AGE = "age"
+    PROVENANCE = "provenance"
 
 
 class Unknown(StrEnum):
@@ -31,6 +32,14 @@ class Times(StrEnum):
     """Which release times count."""
 
     CLAIMED = "claimed"
+    PROVEN = "proven"
+
+
+class Required(StrEnum):
+    """What signers must have made of a package."""
+
+    SIGNATURE = "signature"
+    ATTESTATION = "attestation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,55 @@ class AgeRule:
 
 
 @dataclass(frozen=True, slots=True)
+class SignerPattern:
+    """Signers that are believed: one by its key, or all whose names in a certificate fit."""
+
+    # The fingerprint, as it is written in locks.
+    key: str = ""
+    # The key itself, where it was given.
+    pem: str = ""
+    issuer: str = ""
+    # A star stands for any text.
+    subject: str = ""
+
+    def fits(self, signer: str) -> bool:
+        """Return whether a signer is one of these, in the words of a lock."""
+        if self.key:
+            return signer == self.key
+        issuer, _, subject = signer.partition(" ")
+        return issuer == self.issuer and fits_pattern(self.subject, subject)
+
+    def __str__(self) -> str:
+        return self.key or f"{self.issuer} {self.subject}"
+
+
+def fits_pattern(pattern: str, text: str) -> bool:
+    """Return whether a text fits a pattern, in which a star stands for any text; both are compared from end to end."""
+    first, *others = pattern.split("*")
+    if not others:
+        return text == pattern
+    if not text.startswith(first) or not text.endswith(others[-1]):
+        return False
+    rest = text[len(first) :]
+    for part in others[:-1]:
+        found = rest.find(part)
+        if found < 0:
+            return False
+        rest = rest[found + len(part) :]
+    return len(rest) >= len(others[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenanceRule:
+    """Who must have signed a package, or attested something about it."""
+
+    signers: tuple[SignerPattern, ...]
+    require: Required = Required.SIGNATURE
+    # Types of attestations, of which one is enough; without any, every type is.
+    predicates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ExceptionEntry:
     """A package that one rule does not apply to, for a reason."""
 
@@ -100,6 +158,7 @@ class Policy:
     sources: SourceRule | None = None
     licences: LicenceRule | None = None
     age: AgeRule | None = None
+    provenance: ProvenanceRule | None = None
     exceptions: tuple[ExceptionEntry, ...] = ()
 
     @property
@@ -110,12 +169,38 @@ class Policy:
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules that it has."""
-        given = {Rule.SOURCES: self.sources, Rule.LICENCES: self.licences, Rule.AGE: self.age}
+        given = {
+            Rule.SOURCES: self.sources,
+            Rule.LICENCES: self.licences,
+            Rule.AGE: self.age,
+            Rule.PROVENANCE: self.provenance,
+        }
         return tuple(rule for rule, value in given.items() if value is not None)
+
+    @property
+    def needs_signatures(self) -> bool:
+        """Whether it asks who signed a package, or since when a log has a signature of it."""
+        return self.provenance is not None or self.needs_proven_times
+
+    @property
+    def needs_proven_times(self) -> bool:
+        """Whether it asks since when a log has a signature."""
+        return self.age is not None and self.age.times is Times.PROVEN
 
     def excepts(self, rule: Rule, source: Source, *versions: str | None) -> bool:
         """Return whether an exception of this policy is about this rule and this package."""
         return any(one.covers(rule, source, *versions) for one in self.exceptions)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedBy:
+    """Who provably signed a package, in the words of a lock, and what was attested."""
+
+    signer: str
+    # Empty for a plain signature.
+    predicate: str = ""
+    # Whether a lock says so; it does not say what was attested.
+    locked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +209,10 @@ class Evidence:
 
     # In the package's own words; None, if it says nothing.
     licence: str | None = None
+    # As the package claims it, and since when a log proves it.
     released: Released | None = None
+    proven: Released | None = None
+    signed_by: tuple[SignedBy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

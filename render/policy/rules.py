@@ -4,9 +4,26 @@ from datetime import datetime
 
 from render.errors import InvalidInput
 from render.policy.licences import is_allowed, licences_in, parse_expression
-from render.policy.model import AgeRule, Judged, LicenceRule, Policy, Rule, Unknown, Verdict, is_below
+from render.policy.model import (
+    AgeRule,
+    Evidence,
+    Judged,
+    LicenceRule,
+    Policy,
+    ProvenanceRule,
+    Required,
+    Rule,
+    SignedBy,
+    Times,
+    Unknown,
+    Verdict,
+    is_below,
+)
 from render.policy.times import Released, format_time
 from render.references import Source
+from render.texts import first_names
+
+_SHOWN = 3
 
 
 def judge_source(policy: Policy, source: Source, *versions: str | None) -> Verdict | None:
@@ -95,7 +112,8 @@ def judge_age(policy: Policy, judged: Judged, now: datetime) -> Verdict | None:
         or policy.excepts(Rule.AGE, judged.source, judged.tag, judged.digest)
     ):
         return None
-    released = judged.evidence.released
+    proven = rule.times is Times.PROVEN
+    released = judged.evidence.proven if proven else judged.evidence.released
     if released is None or released.time > now:
         return _unknown_age(policy, rule, judged, released)
     since = released.time + rule.minimum
@@ -112,7 +130,10 @@ def judge_age(policy: Policy, judged: Judged, now: datetime) -> Verdict | None:
 def _unknown_age(policy: Policy, rule: AgeRule, judged: Judged, released: Released | None) -> Verdict | None:
     if rule.unknown is Unknown.ALLOW:
         return None
+    proven = rule.times is Times.PROVEN
     said = f"{judged} does not say when it was released"
+    if proven:
+        said = f"no signature log that is known proves when {judged} was released"
     if released is not None:
         said = f"{judged} says it was released at {format_time(released.time)}, which is in the future"
     return Verdict(
@@ -121,11 +142,47 @@ def _unknown_age(policy: Policy, rule: AgeRule, judged: Judged, released: Releas
         said,
         (
             f"in {policy.name}, exempt its publisher under policy.age: exempt: [{_publisher(judged.source)}]",
+            *(["or believe what packages say: times: claimed"] if proven else []),
             "or write unknown: warn there",
             *_except(policy, Rule.AGE, judged.source, judged.tag),
         ),
         refused=rule.unknown is Unknown.REFUSE,
     )
+
+
+def judge_provenance(policy: Policy, judged: Judged) -> Verdict | None:
+    """Apply the rule about signers."""
+    rule = policy.provenance
+    if rule is None or policy.excepts(Rule.PROVENANCE, judged.source, judged.tag, judged.digest):
+        return None
+    if accepted_signers(rule, judged.evidence):
+        return None
+    what = "attested" if rule.require is Required.ATTESTATION else "signed"
+    others = sorted({one.signer for one in judged.evidence.signed_by})
+    who = f"; signatures are by {first_names(others, _SHOWN)}" if others else ""
+    return Verdict(
+        policy,
+        Rule.PROVENANCE,
+        f"{judged} is not {what} by a signer that is allowed{who}",
+        (
+            f"allow its signer in policy.provenance.signers of {policy.name}, if you trust it",
+            *_except(policy, Rule.PROVENANCE, judged.source, judged.tag),
+        ),
+    )
+
+
+def accepted_signers(rule: ProvenanceRule, evidence: Evidence) -> list[str]:
+    """Return the signers of a package that a rule accepts, in the order of the rule."""
+    made = [one.signer for one in evidence.signed_by if _is_required(rule, one)]
+    return [signer for pattern in rule.signers for signer in made if pattern.fits(signer)]
+
+
+def _is_required(rule: ProvenanceRule, one: SignedBy) -> bool:
+    if one.locked:
+        return True
+    if rule.require is Required.SIGNATURE:
+        return not one.predicate
+    return one.predicate in rule.predicates if rule.predicates else bool(one.predicate)
 
 
 def _except(policy: Policy, rule: Rule, source: Source, tag: str | None = None) -> tuple[str, ...]:

@@ -70,8 +70,11 @@ class Rewritten:
 
     def blob(self, source: Source, descriptor: Descriptor) -> IO[bytes]:
         """Return a blob of a source, from the location of its manifest."""
-        place = self._found.get((source, descriptor.digest)) or self._source(source)
-        return self.images.blob(place, descriptor)
+        return self.images.blob(self.place(source, descriptor.digest), descriptor)
+
+    def place(self, source: Source, digest: Digest) -> Source:
+        """Return where an image that was asked for is pulled from."""
+        return self._found.get((source, digest)) or self._source(source)
 
     def _reference(self, reference: Reference) -> Reference:
         if reference.tag is None and reference.digest is not None:

@@ -9,7 +9,7 @@ from render.limits import Limits
 from render.packages import Package, PackagedObject
 from render.policy.model import Evidence
 from render.references import Digest, Reference, Source
-from render.registry.routes import Images
+from render.registry.routes import Images, Rewritten
 from render.xpkg.contents import Contents, parse_meta, read_contents
 from render.xpkg.definitions import Definitions, parse_definitions
 from render.xpkg.evidence import evidence_of, read_claims
@@ -68,6 +68,13 @@ class Catalog:
         """Return what a package says about itself that a policy asks for."""
         with naming_package(str(Reference(package.source, digest=package.digest)), package.source):
             return evidence_of(package.metadata, self._claims(package.source, package.digest))
+
+    def place(self, package: Package) -> Source:
+        """Return where a package is pulled from."""
+        images = self.images
+        return (
+            images.place(package.source, package.digest) if isinstance(images, Rewritten) else package.source
+        )
 
     def _claims(self, source: Source, digest: Digest) -> Mapping[str, str]:
         stored = self.facts.get_facts(digest, _CLAIMS)

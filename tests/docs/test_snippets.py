@@ -125,7 +125,7 @@ def test_the_configuration_of_renovate_is_the_one_that_is_shipped() -> None:
     assert not re.search(allowed, "xplock lock x; id")
 
 
-@pytest.mark.parametrize("section", ["Licences", "Age", "Exceptions"])
+@pytest.mark.parametrize("section", ["Licences", "Age", "Provenance", "Exceptions"])
 def test_each_rule_of_a_policy_that_is_shown_can_be_used(section: str, tmp_path: Path) -> None:
     file = tmp_path / "policy.yaml"
     file.write_text(snippet(POLICY, section))

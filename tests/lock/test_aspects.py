@@ -42,6 +42,7 @@ LOCKED: Mapping[str, tuple[object, str]] = {
     "family": ("dns", "family: none"),
     "crossplane": (">=v9", ">=v9"),
     "licence": ("BUSL-1.1", "licence: none -> BUSL-1.1"),
+    "signed_by": (("https://issuer.example.org someone",), "someone"),
     "released_at": ("2026-01-31T12:00:00Z claimed", "2026-01-31T12:00:00Z claimed"),
     "detached": (("because of it",), "because of it"),
     "fields": ({"spec": {"revisionHistoryLimit": 7}}, "spec.revisionHistoryLimit: 7"),

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from render.app.evidence import replace_signers
 from render.policy.licences import parse_allowed
 from render.policy.model import (
     AgeRule,
@@ -13,13 +14,18 @@ from render.policy.model import (
     Judged,
     LicenceRule,
     Policy,
+    ProvenanceRule,
     Rule,
+    SignedBy,
+    SignerPattern,
     SourceRule,
     Unknown,
+    fits_pattern,
 )
-from render.policy.rules import judge_age, judge_licence, judge_source
+from render.policy.rules import accepted_signers, judge_age, judge_licence, judge_source
 from render.policy.times import Released
 from render.references import Digest, parse_source
+from render.signatures.signers import Signer
 
 STORE = parse_source("xpkg.example.org/acme/provider-store")
 DIGEST = Digest("sha256:" + "0" * 64)
@@ -138,3 +144,40 @@ def test_an_unknown_age_comes_with_the_way_out() -> None:
 def test_exempt_publishers_may_release_at_any_time() -> None:
     assert aged(None, exempt=("xpkg.example.org/acme",)) == ""
     assert aged(None, exempt=("xpkg.example.org/acm",))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "fits"),
+    [
+        ("a", "a", True),
+        ("a", "ab", False),
+        ("*", "", True),
+        ("https://git.example/acme/*", "https://git.example/acme/x@refs/tags/v1", True),
+        ("https://git.example/acme/*", "https://git.example/acme-evil/x", False),
+        ("https://git.example/acme/*", "x https://git.example/acme/x", False),
+        ("*@acme.example", "bob@acme.example", True),
+        ("*@acme.example", "bob@acme.example.evil.example", False),
+        ("a*b*c", "a-b-c", True),
+        ("a*b*c", "a-c", False),
+        ("ab*ba", "aba", False),
+        ("a*b*b", "a-b", False),
+        ("*" * 40 + "x", "y" * 2_000, False),
+    ],
+)
+def test_a_star_stands_for_any_text_and_nothing_else_does(pattern: str, text: str, fits: bool) -> None:
+    assert fits_pattern(pattern, text) is fits
+
+
+def test_a_name_with_a_space_is_no_other_name() -> None:
+    """A lock has issuer and subject in one text, which has to be read in one way only."""
+    odd = Signer(issuer="https://issuer.example evil", subject="x")
+
+    assert replace_signers(Evidence(), [odd]).signed_by == ()
+
+
+def test_of_several_signers_one_of_the_rule_is_enough() -> None:
+    rule = ProvenanceRule((SignerPattern(issuer="i", subject="a*"), SignerPattern(key="sha256:1")))
+    evidence = Evidence(signed_by=(SignedBy("i b"), SignedBy("sha256:1"), SignedBy("i ab")))
+
+    assert accepted_signers(rule, evidence) == ["i ab", "sha256:1"]
+    assert accepted_signers(rule, Evidence(signed_by=(SignedBy("i ab", "https://spdx.dev/Document"),))) == []

@@ -78,9 +78,15 @@ POLICY = Key(
                             examples=("7d", "36h"),
                         ),
                         Key(
+                            "times",
+                            Choice(("claimed", "proven"), default="claimed"),
+                            "claimed: what the package says. proven: since when a signature log has a signature of it, "
+                            "which needs a trusted root and the extra verify.",
+                        ),
+                        Key(
                             "unknown",
                             Choice(_UNKNOWN, default="refuse"),
-                            "What to do with a version that claims no release time, or an impossible one.",
+                            "What to do with a version without such a time, or with an impossible one.",
                         ),
                         Key(
                             "exempt",
@@ -92,6 +98,52 @@ POLICY = Key(
                 "How old a version has to be before it is locked. What is locked already stays.",
             ),
             Key(
+                "provenance",
+                Group(
+                    (
+                        Key(
+                            "require",
+                            Choice(("signature", "attestation"), default="signature"),
+                            "What a signer must have made of a package: a signature, or an attestation.",
+                        ),
+                        Key(
+                            "signers",
+                            Entries(
+                                (
+                                    Key(
+                                        "key",
+                                        Text(),
+                                        "A public key in PEM form, or its fingerprint (sha256:…) if a log has its signatures.",
+                                    ),
+                                    Key(
+                                        "issuer",
+                                        Text(),
+                                        "Who identified the signer, as certificates have it.",
+                                    ),
+                                    Key(
+                                        "subject",
+                                        Text(),
+                                        "The signer, as certificates have it; a star stands for any text.",
+                                        examples=(
+                                            "https://github.com/acme/provider/.github/workflows/release.yml@*",
+                                        ),
+                                    ),
+                                )
+                            ),
+                            "Who is believed; one of them is enough. Each has a key, or an issuer and a subject.",
+                            required=True,
+                        ),
+                        Key(
+                            "predicates",
+                            Texts(Text()),
+                            "Types of attestations, of which one is enough: short names as cosign has them, or URIs.",
+                            examples=("slsaprovenance1",),
+                        ),
+                    )
+                ),
+                "Who must have signed packages. This needs the extra verify, and for certificates a trusted root.",
+            ),
+            Key(
                 "exceptions",
                 Entries(
                     (
@@ -99,7 +151,7 @@ POLICY = Key(
                         Key("version", Text(), "Its tag or digest; without it, every version."),
                         Key(
                             "rule",
-                            Choice(("sources", "licences", "age")),
+                            Choice(("sources", "licences", "age", "provenance")),
                             "The rule that does not apply to it.",
                             required=True,
                         ),

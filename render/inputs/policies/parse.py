@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from hashlib import sha256
 
 from render.errors import in_one_line
 from render.inputs.table import Entry
@@ -13,12 +14,19 @@ from render.policy.model import (
     ExceptionEntry,
     LicenceRule,
     Policy,
+    ProvenanceRule,
+    Required,
     Rule,
+    SignerPattern,
     SourceRule,
+    Times,
     Unknown,
 )
 from render.policy.times import parse_age
-from render.references import InvalidReference, Source, parse_source
+from render.references import InvalidReference, Source, is_digest, parse_source
+from render.signatures.claims import predicate_uri
+from render.signatures.encoding import pem_blocks
+from render.signatures.refusals import Reason, Refused
 
 
 def parse_policy(top: Entry, file: str, author: str = "") -> Policy | None:
@@ -32,6 +40,7 @@ def parse_policy(top: Entry, file: str, author: str = "") -> Policy | None:
         _parse_sources(entry.groups.get("sources")),
         _parse_licences(entry.groups.get("licences")),
         _parse_age(entry.groups.get("age")),
+        _parse_provenance(entry.groups.get("provenance")),
         tuple(_parse_exceptions(entry)),
     )
 
@@ -89,9 +98,50 @@ def _parse_age(entry: Entry | None) -> AgeRule | None:
     return AgeRule(
         minimum,
         said["minimum"],
+        Times(said.get("times", Times.CLAIMED)),
         unknown=Unknown(said.get("unknown", Unknown.REFUSE)),
         exempt=tuple(_parse_prefixes(entry, "exempt")),
     )
+
+
+def _parse_provenance(entry: Entry | None) -> ProvenanceRule | None:
+    if entry is None:
+        return None
+    signers = tuple(_parse_signers(entry))
+    if "signers" in entry.fields and not entry.entries.get("signers"):
+        entry.fields.complain("it is empty", "signers")
+    required = Required(entry.plain.get("require", Required.SIGNATURE))
+    predicates = tuple(map(predicate_uri, entry.plain.get("predicates", ())))
+    if predicates and required is Required.SIGNATURE:
+        entry.fields.complain(
+            "predicates are those of attestations; write require: attestation", "predicates"
+        )
+    return ProvenanceRule(signers, required, predicates)
+
+
+def _parse_signers(entry: Entry) -> Iterator[SignerPattern]:
+    for one in entry.entries.get("signers", ()):
+        said = one.plain
+        if said.keys() not in ({"key"}, {"issuer", "subject"}):
+            one.fields.complain("expected a key, or an issuer and a subject")
+            continue
+        if "key" not in said:
+            yield SignerPattern(issuer=said["issuer"], subject=said["subject"])
+            continue
+        try:
+            yield parse_key(said["key"])
+        except Refused as error:
+            one.fields.complain(f"{error.text}; write a key in PEM form, or its fingerprint", "key")
+
+
+def parse_key(text: str) -> SignerPattern:
+    """Parse the fingerprint of a key, or the key itself."""
+    if is_digest(text):
+        return SignerPattern(key=text)
+    blocks = pem_blocks(text)
+    if len(blocks) > 1 or blocks[0][0] != "PUBLIC KEY":
+        raise Refused(Reason.UNREADABLE, "it is not one public key")
+    return SignerPattern(key=f"sha256:{sha256(blocks[0][1]).hexdigest()}", pem=text)
 
 
 def _parse_exceptions(entry: Entry) -> Iterator[ExceptionEntry]:
