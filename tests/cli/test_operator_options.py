@@ -282,6 +282,7 @@ REGISTRIES = {
     "--deadline": "XPLOCK_DEADLINE",
 }
 GIT_TOKEN = {"--git-token-file": "XPLOCK_GIT_TOKEN_FILE"}
+TRUSTED_ROOT = {"--trusted-root": "XPLOCK_TRUSTED_ROOT"}
 POLICY = {"--policy": "XPLOCK_POLICY"}
 CACHE = {"--cache-dir": "XPLOCK_CACHE_DIR", "--no-cache": "XPLOCK_CACHE_DIR"}
 
@@ -289,8 +290,8 @@ CACHE = {"--cache-dir": "XPLOCK_CACHE_DIR", "--no-cache": "XPLOCK_CACHE_DIR"}
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        ("lock", CACHE | REGISTRIES | GIT_TOKEN | POLICY),
-        ("render", CACHE | REGISTRIES | POLICY),
+        ("lock", CACHE | REGISTRIES | GIT_TOKEN | POLICY | TRUSTED_ROOT),
+        ("render", CACHE | REGISTRIES | POLICY | TRUSTED_ROOT),
         ("outdated", CACHE | REGISTRIES),
         # A registry is asked what it has now.
         ("verify", REGISTRIES),
