@@ -58,7 +58,8 @@ def start_requests(
 
     try:
         inputs = read_inputs(folder, operator.limits, operator.environ)
-        judge = Judge(read_policies(operator, inputs.settings), rewrites=Rewrites(inputs.rewrites))
+        policies = read_policies(operator, inputs.settings)
+        judge = Judge(policies, rewrites=Rewrites(inputs.rewrites), mirror=inputs.settings.mirror)
         world = open_world(operator, reporter)
         catalog = world.catalog([*layouts, *inputs.settings.layouts], inputs.rewrites)
     except RenderError:

@@ -40,4 +40,4 @@ def make_judge(
 
     locked = {(package.source, package.digest): package.signed_by for package in current.installed()}
     examine = Examiner(catalog, signatures).evidence
-    return Judge(policies, examine, clock, Rewrites(inputs.rewrites), locked)
+    return Judge(policies, examine, clock, Rewrites(inputs.rewrites), inputs.settings.mirror, locked)

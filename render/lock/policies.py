@@ -6,7 +6,7 @@ from pathlib import Path
 from render.commands import xplock
 from render.errors import Unsatisfiable
 from render.inputs.projects import Inputs
-from render.lean import dataclass
+from render.lean import dataclass, replace
 from render.lock.model import KeptPin, Lock, LockedPackage, State, pin_places
 from render.policy.judge import Judge
 from render.policy.licences import said_licence
@@ -49,9 +49,9 @@ def require_allowed(lock: Lock, policies: tuple[Policy, ...], inputs: Inputs) ->
 
 def find_refused(lock: Lock, policies: tuple[Policy, ...], inputs: Inputs) -> list[Refusal]:
     """Return the packages that policies refuse, each with the reason."""
-    judge = Judge(policies, rewrites=Rewrites(inputs.rewrites))
+    judge = Judge(policies, rewrites=Rewrites(inputs.rewrites), mirror=inputs.settings.mirror)
     # A project decides what leaves and which pins stay, so these have to satisfy the operator all the same.
-    operators = Judge(tuple(policy for policy in policies if policy.author), rewrites=judge.rewrites)
+    operators = replace(judge, policies=tuple(policy for policy in policies if policy.author))
     found = []
     for package in lock.installed():
         if package.state is State.WANTED:

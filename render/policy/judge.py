@@ -5,6 +5,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from render.lean import Any, dataclass, field, replace
+from render.mirrors import Mirror, NoPath
 from render.packages import Package
 from render.policy.model import Evidence, Judged, Policy, Rule, Verdict
 from render.policy.rules import accepted_signers, judge_age, judge_licence, judge_provenance, judge_source
@@ -29,6 +30,7 @@ class Judge:
     clock: Callable[[], datetime] = _no_clock
     # Where the cluster pulls packages from.
     rewrites: Rewrites = Rewrites(())
+    mirror: Mirror | None = None
     # What is locked already is not refused for its age; and who signed it, as the lock says.
     locked: Mapping[tuple[Source, Digest], tuple[str, ...]] = field(default_factory=dict)
     # Every package that was refused, by its source and by its tag or digest.
@@ -52,14 +54,14 @@ class Judge:
         own = judge_source(policy, source, *versions)
         if own:
             yield own
-        # A project writes its own rewrites, and must not get around the operator's policy by one.
+        # A project writes its own rewrites and mirror, and must not get around the operator's policy by one.
         for place in self._places(source, versions) if policy.author else ():
             verdict = judge_source(policy, place, *versions)
             if verdict:
                 yield replace(verdict, reason=f"{source} is pulled from {place}: {verdict.reason}")
 
     def _places(self, source: Source, versions: tuple[str | None, ...]) -> list[Source]:
-        """Return where rewrites lead, other than to the source itself."""
+        """Return where rewrites and the mirror lead, other than to the source itself."""
         ends = ["", *(f"{'@' if is_digest(one) else ':'}{one}" for one in versions if one)]
         found = []
         for text in (f"{source}{end}" for end in ends):
@@ -67,6 +69,9 @@ class Judge:
             # Fetching raises for a rewrite that gives no reference.
             with suppress(InvalidReference):
                 found += [_parse(rewrite.apply(text))] if rewrite else []
+        # As does rendering for a path that is too long.
+        with suppress(NoPath):
+            found += [self.mirror.place(source)] if self.mirror else []
         return [place for place in dict.fromkeys(found) if place != source]
 
     def refuse(self, tag: str | None, package: Package) -> Sequence[Verdict]:

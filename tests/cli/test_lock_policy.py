@@ -460,3 +460,30 @@ def test_a_missing_file_and_one_relative_to_a_project_are_no_policy(
     text = name if name == "operator.yaml" else str(tmp_path / name)
 
     run_command("lock", str(project), environ={"XPLOCK_POLICY": text}).assert_refused(2, "XPLOCK_POLICY")
+
+
+def test_no_mirror_of_a_project_gets_around_the_operator(world: World, tmp_path: Path) -> None:
+    operator = operator_file(tmp_path, "policy: {sources: {allow: [xpkg.example.org]}}\n")
+    project = world.project("shop", "app", more="mirror: {to: evil.example/copies}\n")
+
+    done = lock(project, operator=operator)
+
+    done.assert_refused(4, "is pulled from evil.example/copies/xpkg.example.org/acme/app")
+    allowing = operator_file(
+        tmp_path, "policy: {sources: {allow: [xpkg.example.org, evil.example/copies]}}\n"
+    )
+    assert lock(project, operator=allowing).code == 0
+
+
+def test_a_lock_that_cannot_be_confirmed_is_judged_by_what_it_says(world: World, tmp_path: Path) -> None:
+    operator = operator_file(tmp_path, "policy: {licences: {allow: [Apache-2.0]}}\n")
+    with serve_layout(world.layout, "xpkg.example.org") as server:
+        world.host = server.host
+        project = world.project("shop", "app", more="policy: {licences: {unknown: allow}}\n")
+        environ = {"XPLOCK_PLAIN_HTTP": server.host}
+        assert run_command("lock", str(project), environ=environ).code == 0
+
+    assert run_command("lock", str(project), environ=environ).code == 0
+    done = run_command("lock", str(project), environ={**environ, "XPLOCK_POLICY": str(operator)})
+
+    done.assert_refused(4, "has the licence BUSL-1.1", "the operator's policy")

@@ -100,6 +100,7 @@ WEAKER = {
     "exception": f"policy: {{exceptions: [{{source: {at('base')}, rule: sources, reason: please}}]}}\n",
     "clarified": f"policy: {{licences: {{clarify: [{{source: {at('base')}, licence: MIT}}]}}}}\n",
     "rewrite": f"rewrites: [{{from: {at('base')}, to: {at('app')}}}]\n",
+    "mirror": "mirror: {to: mirror.example}\n",
     "partial": "partialDependencies: complete\n",
 }
 
