@@ -58,7 +58,8 @@ class Root:
     @property
     def is_manifest(self) -> bool:
         """Whether the user wrote the manifest of the object, and did not only ask for the package."""
-        return self.name is not None and self.kind is not None
+        # An install object names no kind: that is the one of the package.
+        return self.name is not None and (self.kind is not None or bool(self.fields))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,29 @@
 """Packages of the first format: looked at, and built as packages of today."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Reporter
+from render.commands import xplock
+from render.crd_dependencies import CrdRequest
 from render.errors import InvalidInput
 from render.limits import Limits
+from render.lock.file import read_lock
 from render.names import dns_label
 from render.packages_v1.convert import Converted, Wanted, convert, same_version
+from render.packages_v1.dependencies import Answers, dependency_on
 from render.packages_v1.findings import Findings
 from render.packages_v1.meta import VERSION_ANNOTATION
 from render.packages_v1.tree import Tree, find_registry, read_tree
 from render.references import InvalidReference, Reference, Source, parse_reference
 from render.registry.oci import Platform
 from render.registry.routes import Images
-from render.system.files import replace_file
+from render.system.files import LOCK_FILE, replace_file
+from render.versions import parse_candidate
 from render.xpkg.build import BuiltPackage
 from render.xpkg.image import (
     APP_FILE,
@@ -38,7 +44,8 @@ from render.yaml.writer import format_document
 RUNTIME_FILE, ACCESS_FILE = "runtime.yaml", "rbac.yaml"
 _ACCESS_HEADER = """\
 # Packages v1 granted these permissions by itself; Crossplane does not. Read them, and apply what you agree to.
-# The namespace of the ServiceAccount is the one that Crossplane runs in.
+# Resources of other packages are called as app.yaml calls them, and RBAC knows plurals only. The namespace of the
+# ServiceAccount is the one that Crossplane runs in.
 """
 
 
@@ -73,6 +80,7 @@ class Choices:
     cluster_wide: bool = False
     runtime_image: str = ""
     manifests: Path | None = None
+    lock: Path | None = None
 
     @property
     def given(self) -> list[str]:
@@ -84,6 +92,7 @@ class Choices:
             "--cluster-wide": self.cluster_wide,
             "--runtime-image": self.runtime_image,
             "--manifests": self.manifests,
+            "--lock": self.lock,
         }
         return [option for option, value in values.items() if value]
 
@@ -171,6 +180,7 @@ def build_first_format(
         versions=tuple(version for version in versions if version),
         cluster_wide=choices.cluster_wide,
         has_runtime=bool(choices.runtime_image or origin.stored),
+        answers=_read_answers(choices.lock, limits) if choices.lock else {},
     )
     converted = convert(origin.tree, wanted, limits, origin.found)
     if choices.runtime_image and not converted.own_image:
@@ -184,6 +194,28 @@ def build_first_format(
     labels = {VERSION_ANNOTATION: version} if version else {}
     image = pack_image([(BASE_LAYER, PACKAGE_FILE, converted.data)], platform, runtime, labels)
     return BuiltPackage(converted.metadata, converted.objects, image), converted
+
+
+def _read_answers(folder: Path, limits: Limits) -> Answers:
+    """Return the packages that answer CRDs in the lock of a folder: the locked version, and newer ones of its major."""
+    lock = read_lock(folder, limits)
+    if lock is None:
+        raise InvalidInput(
+            f"{folder} has no lock",
+            why=f"{LOCK_FILE} is missing",
+            next=f"lock it first: {xplock('lock', folder=folder)}",
+        )
+    found: dict[CrdRequest, list[Mapping[str, Any]]] = {}
+    for answer in (*lock.crds, *(one for package in lock.packages.values() for one in package.crds)):
+        package = lock.packages.get(answer.source)
+        # A package that another folder provides, or that has no version, cannot be named with a range.
+        version = parse_candidate(package.tag or package.version) if package else None
+        if package and version:
+            accepted = f">={version}, <v{version.major + 1}.0.0"
+            entry = dependency_on(str(answer.source), accepted, package.kind)
+            listed = found.setdefault(answer.crd, [])
+            listed.extend([] if entry in listed else [entry])
+    return found
 
 
 def _fetch_runtime(

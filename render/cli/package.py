@@ -75,6 +75,12 @@ def _first_format_options(command: Command) -> Command:
             type=click.Path(file_okay=False, path_type=Path),
             help="Packages v1: where runtime.yaml and rbac.yaml go; without it, NAME.manifests.",
         ),
+        click.option(
+            "--lock",
+            metavar="DIR",
+            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            help="Packages v1: a project whose lock answers the package's dependencies on CRDs.",
+        ),
     )
     for option in reversed(options):
         command = option(command)

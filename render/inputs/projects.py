@@ -107,9 +107,11 @@ def read_inputs(
     files = _read_files(reader, _input_names(inputs, kustomized=kustomized))
     documents = _kustomize(reader, environ) if kustomized else files.documents
     found = sort_documents(documents, problems)
+    _check_install_scopes(folder, documents, limits, problems)
     named = [one for one in files.dependencies if isinstance(one, Root)]
     roots = agree_on_roots([*found.roots, *named, *settings.roots, *edits.roots], problems)
-    crd_roots = agree_on_crds([one for one in files.dependencies if isinstance(one, CrdRoot)], problems)
+    crds = [*found.crd_roots, *(one for one in files.dependencies if isinstance(one, CrdRoot))]
+    crd_roots = agree_on_crds(crds, problems)
     rows = _read_catalogs(reader, settings)
     rewrites = agree_on_rewrites([*found.rewrites, *settings.rewrites], problems)
     if problems:
@@ -123,6 +125,18 @@ def read_inputs(
 
 def _edited_names(names: Sequence[str], edits: Edits) -> list[str]:
     return sorted({*names, *edits.files} - {name for name, data in edits.files.items() if data is None})
+
+
+def _check_install_scopes(
+    folder: Path, documents: Iterable[Document], limits: Limits, problems: list[str]
+) -> None:
+    registry = folder / ".registry"
+    if is_there(registry):
+        # Imported late: few folders are packages of the first format.
+        from render.packages_v1.install_objects import find_wrong_scopes
+
+        objects = ((document.value, document.place) for document in documents)
+        problems.extend(find_wrong_scopes(registry, objects, limits))
 
 
 def read_settings(folder: Path, limits: Limits, boundary: Boundary | None = None) -> Settings:

@@ -91,6 +91,8 @@ _SERVED = {
     Kind.CONFIGURATION: ("v1",),
     Kind.FUNCTION: ("v1", "v1beta1"),
 }
+# The group of ClusterPackageInstall and PackageInstall, which asked for packages of the first format.
+_INSTALL_GROUP = "packages.crossplane.io"
 _IMAGE_CONFIG = (f"{PACKAGE_GROUP}/v1beta1", "ImageConfig")
 # The status belongs to the cluster: it is harmless in a manifest, and ignored.
 _TOP_KEYS = ("apiVersion", "kind", "metadata", "spec", "status")
@@ -112,11 +114,12 @@ class Found:
     rewrites: tuple[Rewrite, ...]
     # Every object but roots; ImageConfigs are here, too.
     passthrough: tuple[Mapping[str, Any], ...]
+    crd_roots: tuple[CrdRoot, ...] = ()
 
 
 def sort_documents(documents: Iterable[Document], problems: list[str]) -> Found:
     """Separate roots from other objects; add to the problems."""
-    roots: list[Root] = []
+    roots: list[Root | CrdRoot] = []
     rewrites: list[Rewrite] = []
     passthrough: list[Mapping[str, Any]] = []
     for document in _objects(documents):
@@ -127,12 +130,31 @@ def sort_documents(documents: Iterable[Document], problems: list[str]) -> Found:
         kind = _package_kind(document.value)
         if kind:
             roots.extend(_parse_root(document, kind, found))
+        elif document.value["apiVersion"].partition("/")[0] == _INSTALL_GROUP:
+            _take_install(document, found, roots, passthrough)
         else:
             rewrites.extend(_parse_rewrites(document, found))
             check_numbers(document.value, found)
             passthrough.append(document.value)
         problems.extend(placed(document.place, found.texts()))
-    return Found(tuple(roots), tuple(rewrites), tuple(passthrough))
+    return Found(
+        tuple(root for root in roots if isinstance(root, Root)),
+        tuple(rewrites),
+        tuple(passthrough),
+        tuple(root for root in roots if isinstance(root, CrdRoot)),
+    )
+
+
+def _take_install(
+    document: Document, problems: Problems, roots: list[Root | CrdRoot], passthrough: list[Mapping[str, Any]]
+) -> None:
+    # Imported late: few folders have such objects.
+    from render.packages_v1.install_objects import parse_install
+
+    install = parse_install(document.value, document.place, problems)
+    if install:
+        roots.append(install.root)
+        passthrough.extend([install.runtime_config] if install.runtime_config else [])
 
 
 def _objects(documents: Iterable[Document]) -> Iterator[Document]:

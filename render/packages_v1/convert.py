@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -12,7 +12,7 @@ from render.packages import Metadata, PackagedObject
 from render.packages_v1.annotations import LABELS, Describing, check_icons, check_size, describe_crd
 from render.packages_v1.controller import INSTALL_FILE, Controller, read_controller, runtime_config
 from render.packages_v1.crds import CRD_END, CRD_KIND, NAMESPACED, Crd, read_crds
-from render.packages_v1.dependencies import DependsOn, read_dependencies
+from render.packages_v1.dependencies import Answers, DependsOn, read_dependencies
 from render.packages_v1.descriptions import GROUP_FILE, RESOURCE_END, App, read_app
 from render.packages_v1.findings import Findings, NotConvertible
 from render.packages_v1.merging import by_name, merged_spec
@@ -45,6 +45,8 @@ class Wanted:
     cluster_wide: bool = False
     # Whether an image to run is known, for a package whose controller is in its own image.
     has_runtime: bool = False
+    # The packages that stand for CRDs which it depends on.
+    answers: Answers = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def convert(tree: Tree, wanted: Wanted, limits: Limits, found: Findings) -> Conv
     app = read_app(tree, limits, found) or App(File(PurePosixPath(APP_FILE), b""))
     crds = read_crds(tree, limits, found)
     controller = read_controller(tree, wanted.source, limits, found)
-    depends_on = read_dependencies(app, crds, wanted.source, found)
+    depends_on = read_dependencies(app, crds, wanted.source, found, wanted.answers)
     _check_files(tree, crds, found)
     _check_name(wanted, found)
     _check_versions(app, wanted, found)

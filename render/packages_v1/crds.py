@@ -19,6 +19,7 @@ _OLD, _NEW = f"{_GROUP}/v1beta1", f"{_GROUP}/v1"
 NAMESPACED = "Namespaced"
 _SCOPES = ("Cluster", NAMESPACED)
 _COPIED_NAMES = ("plural", "singular", "kind", "listKind", "shortNames", "categories")
+_PROTECTED, _APPROVED = (".k8s.io", ".kubernetes.io"), "api-approved.kubernetes.io"
 _ANY_SCHEMA = {"type": "object", PRESERVE: True}
 
 
@@ -80,10 +81,17 @@ def _read_crd(file: File, place: str, fields: Fields, found: Findings) -> Crd | 
     if name and group and names.get("plural") and name != f"{names['plural']}.{group}":
         described.complain(f"expected {names['plural']}.{group}, found {name}", "name")
     conversion = _read_conversion(spec, old=old)
+    _check_approval(described, group or "")
     texts = {key: described.texts(key) for key in ("labels", "annotations")}
     if len(found.problems) > known or not name or not group:
         return None
     return Crd(file, place, name, group, names, scope, versions, conversion, **texts)
+
+
+def _check_approval(described: Fields, group: str) -> None:
+    """Complain about a group of Kubernetes itself: v1 wants to know who approved it, and v1beta1 did not ask."""
+    if f".{group}".endswith(_PROTECTED) and not described.texts("annotations").get(_APPROVED):
+        described.complain(f"{group} is a group of Kubernetes itself; v1 needs the annotation {_APPROVED}")
 
 
 def _read_names(names: Fields) -> dict[str, Any]:

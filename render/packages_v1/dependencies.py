@@ -1,8 +1,9 @@
 """`dependsOn` of `app.yaml` → the dependencies of a package of today."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from render.constraints import parse_constraint
 from render.crd_dependencies import CrdRequest
@@ -10,11 +11,14 @@ from render.packages import PACKAGE_GROUP, Kind
 from render.packages_v1.crds import Crd
 from render.packages_v1.descriptions import App
 from render.packages_v1.findings import Findings
-from render.references import PartialSource, Source, parse_dependency_source, parse_source, split_tag
+from render.packages_v1.sources import qualified
+from render.references import PartialSource, Source, split_tag
 from render.xpkg.crd_fields import CRD_KEY, read_crd
 from render.yaml.fields import Fields
 
 CRDS_ANNOTATION = "xplock.dev/depends-on-crds"
+# The entries of `spec.dependsOn` that stand for CRDs.
+Answers: TypeAlias = Mapping[CrdRequest, Sequence[Mapping[str, Any]]]
 _KNOWN = (CRD_KEY, "package", "source")
 
 
@@ -28,9 +32,11 @@ class DependsOn:
     crds: tuple[CrdRequest, ...] = ()
 
 
-def read_dependencies(app: App, crds: Sequence[Crd], source: str, found: Findings) -> DependsOn:
+def read_dependencies(
+    app: App, crds: Sequence[Crd], source: str, found: Findings, answers: Answers = MappingProxyType({})
+) -> DependsOn:
     """Read what a package depends on; its own CRDs are no dependency."""
-    entries: dict[str, Mapping[str, Any]] = {}
+    entries: list[Mapping[str, Any]] = []
     asked: list[CrdRequest] = []
     for fields in app.depends_on:
         _check_entry(fields, app, found)
@@ -38,18 +44,22 @@ def read_dependencies(app: App, crds: Sequence[Crd], source: str, found: Finding
             request = read_crd(fields)
             if request and not _is_own(request, crds):
                 asked.append(request)
-                entries.setdefault(f"crd {request}", {CRD_KEY: str(request)})
+                entries.extend(answers.get(request, [{CRD_KEY: str(request)}]))
         else:
-            entry = _read_package(fields, source, app, found)
-            if entry:
-                entries.setdefault(f"package {entry['package']}", entry)
-    if asked:
+            entries.extend(_read_package(fields, source, app, found))
+    if not set(asked) <= answers.keys():
         found.warn(
             app.file,
             "dependsOn: xplock answers a dependency on a CRD when it locks; Crossplane itself refuses the package, "
             "so it is rendered with skipDependencyResolution",
         )
-    return DependsOn(tuple(entries.values()), tuple(dict.fromkeys(asked)))
+    return DependsOn(_once(entries), tuple(dict.fromkeys(asked)))
+
+
+def _once(entries: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    """Return each entry once: two CRDs may be those of one package."""
+    by_name = {entry.get("package", entry.get(CRD_KEY)): entry for entry in reversed(entries)}
+    return tuple(reversed(by_name.values()))
 
 
 def _check_entry(fields: Fields, app: App, found: Findings) -> None:
@@ -66,16 +76,26 @@ def _is_own(request: CrdRequest, crds: Sequence[Crd]) -> bool:
     )
 
 
-def _read_package(fields: Fields, source: str, app: App, found: Findings) -> Mapping[str, Any] | None:
+def dependency_on(package: str, version: str, kind: Kind = Kind.PROVIDER) -> Mapping[str, Any]:
+    """Return an entry of `spec.dependsOn` for a package."""
+    return {
+        "apiVersion": f"{PACKAGE_GROUP}/v1",
+        "kind": kind.value,
+        "package": package,
+        "version": version,
+    }
+
+
+def _read_package(fields: Fields, source: str, app: App, found: Findings) -> Iterator[Mapping[str, Any]]:
     text = fields.text("package")
     if not text:
-        return None
+        return
     repository, tag = split_tag(text)
     package: Source | PartialSource | None = None
     with fields.errors_at("package"):
         package = qualified(repository, fields.text("source") or source)
     if package is None:
-        return None
+        return
     with fields.errors_at("package"):
         parse_constraint(_version(tag))
     if isinstance(package, PartialSource):
@@ -84,22 +104,9 @@ def _read_package(fields: Fields, source: str, app: App, found: Findings) -> Map
             f"dependsOn: {text} names no registry; a lock completes it from where this package is, "
             "and Crossplane does not: name the registry with --source",
         )
-    return {
-        "apiVersion": f"{PACKAGE_GROUP}/v1",
-        "kind": Kind.PROVIDER.value,
-        "package": str(package),
-        "version": _version(tag),
-    }
+    yield dependency_on(str(package), _version(tag))
 
 
 def _version(tag: str | None) -> str:
     # No tag, and this one, meant the newest version.
     return "*" if tag in (None, "latest") else str(tag)
-
-
-def qualified(package: str, source: str) -> Source | PartialSource:
-    """Return a package of an install object or a dependency: its source goes in front unless it names a host itself."""
-    parsed = parse_dependency_source(package)
-    if isinstance(parsed, PartialSource) and source:
-        return parse_source(f"{source}/{package}")
-    return parsed

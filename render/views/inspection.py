@@ -38,6 +38,7 @@ def inspection_document(found: Inspection) -> dict[str, Any]:
         "name": metadata.name,
         "crossplane": metadata.crossplane.text if metadata.crossplane else None,
         "dependencies": [_dependency_document(dependency) for dependency in metadata.dependencies],
+        "crds": [{"crd": str(one.crd), "constraint": one.constraint.text} for one in metadata.crds],
         "replaces": [str(source) for source in metadata.replaces],
         "capabilities": list(metadata.capabilities),
         "family": metadata.family,
@@ -113,14 +114,15 @@ def _about(found: Inspection, format: str) -> Iterator[str]:
 
 
 def _dependencies(found: Inspection) -> Iterator[str]:
-    dependencies = found.metadata.dependencies
-    if not dependencies:
+    metadata = found.metadata
+    rows = [(one.kind or "-", one.package, one.constraint.text) for one in metadata.dependencies]
+    rows += [("crd", str(one.crd), one.constraint.text) for one in metadata.crds]
+    if not rows:
         return
-    yield f"Dependencies ({len(dependencies)})"
-    width = max(len(visible(dependency.package)) for dependency in dependencies)
-    for dependency in dependencies:
-        kind = visible(dependency.kind or "-")
-        yield f"  {kind:<13}  {visible(dependency.package):<{width}}  {visible(dependency.constraint.text)}"
+    yield f"Dependencies ({len(rows)})"
+    width = max(len(visible(name)) for _, name, _ in rows)
+    for kind, name, constraint in rows:
+        yield f"  {visible(kind):<13}  {visible(name):<{width}}  {visible(constraint)}"
 
 
 def _objects(found: Inspection, *, all_objects: bool) -> Iterator[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rig.builders.first_format import APP, INSTALL, INSTALL_OWN_IMAGE, crd, package, write_package
 from rig.builders.packages import PROVIDER, tar_of, write_files
+from rig.builders.projects import World, at
 from rig.registry.docker import RunningRegistry
 
 from render.cli.run import run
@@ -383,3 +384,55 @@ def test_a_layout_with_an_image_of_the_first_format_is_inspected_too(
     out, _ = succeeded(capsys, "package", "inspect", "layout")
 
     assert "  format  Packages v1\n" in out
+
+
+DEPENDING = f"{APP}dependsOn: [{{crd: buckets.store.example.org/v1}}]\n"
+
+
+def test_a_dependency_on_a_crd_is_kept_for_every_lock_to_answer(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_package(here / "sample-stack", {"app.yaml": DEPENDING})
+
+    _, err = succeeded(capsys, "package", "build", "sample-stack", "-o", "out.xpkg")
+
+    text = package_yaml(here / "out.xpkg")
+    assert "  dependsOn:\n  - crd: buckets.store.example.org/v1\n" in text
+    assert "xplock.dev/depends-on-crds: buckets.store.example.org/v1" in text
+    assert "xplock answers a dependency on a CRD when it locks" in err
+    shown, _ = succeeded(capsys, "package", "inspect", "out.xpkg")
+    assert "  crd            buckets.store.example.org/v1  " in shown
+    assert "- store.example.org" in (here / "out.manifests/rbac.yaml").read_text()
+
+
+def test_a_lock_turns_a_dependency_on_a_crd_into_one_on_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    store = package({"resources/crd.yaml": crd("Bucket", "v1", "store.example.org")})
+    source = write_package(tmp_path / "sample-stack", package({"app.yaml": DEPENDING}))
+    for folder, tag in (
+        (write_package(tmp_path / "store", store), "provider-store:v1.4.0"),
+        (source, "sample-stack:v1.0.0"),
+    ):
+        succeeded(capsys, "package", "build", str(folder), "--to", str(world.layout), "-t", at(tag))
+    catalog = f"catalog:\n  - source: {at('provider-store')}\n"
+    project = world.project("shop", "sample-stack:v1.0.0", more=catalog)
+    succeeded(capsys, "lock", str(project))
+
+    succeeded(capsys, "package", "build", str(source), "-o", "out.xpkg", "--lock", str(project))
+
+    text = package_yaml(tmp_path / "out.xpkg")
+    assert f"    package: {at('provider-store')}\n" in text
+    assert '    version: ">=v1.4.0, <v2.0.0"\n' in text
+    assert "xplock.dev/depends-on-crds: buckets.store.example.org/v1" in text
+
+
+def test_a_folder_without_a_lock_answers_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "project").mkdir()
+
+    err = failed(capsys, "package", "build", "sample-stack", "--lock", "project")
+
+    assert "project has no lock" in err
+    assert "xplock lock project" in err

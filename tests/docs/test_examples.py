@@ -132,3 +132,12 @@ def test_the_demo_shows_a_moved_tag_and_a_moved_package(examples: Path, tmp_path
     assert "$ xplock retire provider-store --synced\nDropped  " in done.stdout
     assert built == expected
     assert [path.name for path in tmp_path.iterdir()] == ["examples"]
+
+
+@pytest.mark.parametrize("package", ["crossplane/provider-gcp", "samples/sample-stack"])
+def test_a_runtime_config_in_an_example_is_what_building_the_package_writes(
+    examples: Path, package: str
+) -> None:
+    written = (examples / "converted" / package / "runtime.yaml").read_bytes()
+
+    assert (EXAMPLES / "packages-v1" / f"{package.partition('/')[2]}.yaml").read_bytes() == written

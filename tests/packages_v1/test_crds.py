@@ -155,6 +155,16 @@ def test_a_crd_that_says_too_little_or_contradicts_itself_is_refused(
     assert any(one.startswith(f"{PLACE}: {problem}") for one in found), found
 
 
+def test_a_crd_in_a_group_of_kubernetes_itself_needs_its_approval() -> None:
+    text = crd(group="apps.k8s.io")
+    approved = text.replace("spec:", "  annotations: {api-approved.kubernetes.io: unapproved}\nspec:", 1)
+
+    [problem] = problems(package({"resources/crd.yaml": text}))
+
+    assert problem.startswith(f"{PLACE}: metadata: apps.k8s.io is a group of Kubernetes itself")
+    assert problems(package({"resources/crd.yaml": approved})) == []
+
+
 def test_yaml_that_cannot_be_read_is_named_by_its_line() -> None:
     assert problems(package({"resources/crd.yaml": "a: [\n"}))[0].startswith(f"{PLACE}: line 2: ")
 

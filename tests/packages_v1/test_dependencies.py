@@ -3,21 +3,26 @@
 import pytest
 from rig.builders.first_format import crd
 
+from render.crd_dependencies import parse_crd
 from render.limits import Limits
 from render.packages_v1.crds import read_crds
-from render.packages_v1.dependencies import DependsOn, read_dependencies
+from render.packages_v1.dependencies import DependsOn, dependency_on, read_dependencies
 from render.packages_v1.descriptions import App, read_app
 from render.packages_v1.findings import Findings
 from render.packages_v1.tree import Tree
 
 
-def read(depends_on: str, *, source: str = "") -> tuple[DependsOn, Findings]:
+def read(depends_on: str, *, source: str = "", **answers: str) -> tuple[DependsOn, Findings]:
     found = Findings()
     app_yaml = f"title: Sample\ndependsOn: {depends_on}\n"
     tree = Tree.of({"app.yaml": app_yaml.encode(), "crd.yaml": crd().encode()})
     app = read_app(tree, Limits(), found)
     assert isinstance(app, App)
-    return read_dependencies(app, read_crds(tree, Limits(), found), source, found), found
+    known = {
+        parse_crd(f"{name}.example.org"): [dependency_on(f"a.example.org/{package}", ">=v1.0.0, <v2.0.0")]
+        for name, package in answers.items()
+    }
+    return read_dependencies(app, read_crds(tree, Limits(), found), source, found, known), found
 
 
 def test_a_dependency_on_crds_keeps_its_text_and_says_who_answers_it() -> None:
@@ -34,6 +39,26 @@ def test_a_dependency_on_crds_keeps_its_text_and_says_who_answers_it() -> None:
         "*.yourstack.example.org/v1alpha1",
     ]
     assert "xplock answers a dependency on a CRD when it locks" in found.warnings[0]
+
+
+def test_crds_that_a_lock_answers_become_dependencies_on_their_packages_each_once() -> None:
+    entries = "[{crd: a.example.org}, {crd: b.example.org}, {crd: c.example.org}]"
+
+    depends_on, found = read(entries, a="one", b="one", c="two")
+
+    assert depends_on.entries == (
+        dependency_on("a.example.org/one", ">=v1.0.0, <v2.0.0"),
+        dependency_on("a.example.org/two", ">=v1.0.0, <v2.0.0"),
+    )
+    assert len(depends_on.crds) == 3
+    assert found.warnings == []
+
+
+def test_a_crd_that_the_lock_does_not_answer_keeps_its_text() -> None:
+    depends_on, found = read("[{crd: a.example.org}, {crd: b.example.org}]", a="one")
+
+    assert depends_on.entries[1] == {"crd": "b.example.org"}
+    assert len(found.warnings) == 1
 
 
 @pytest.mark.parametrize("name", ["mytype", "Mytype", "mytypes", "*"])

@@ -19,6 +19,7 @@ DOCUMENTED = [
     "name",
     "crossplane",
     "dependencies",
+    "crds",
     "replaces",
     "capabilities",
     "family",

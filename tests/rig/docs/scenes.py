@@ -67,6 +67,17 @@ def _step(name: str) -> Scene:
     return make
 
 
+def _first_format(name: str) -> Scene:
+    """A folder with a package of the first format, one of those of the examples."""
+
+    def make(_: Path, folder: Path, __: Machine) -> Path:
+        [package] = EXAMPLES.glob(f"packages/*/{name}/*")
+        shutil.copytree(package, folder / name)
+        return folder
+
+    return make
+
+
 def _contradiction(_: str) -> Scene:
     """A project that asks for two packages with dependencies that exclude each other."""
     return lambda _, folder, __: small_world(folder).project("shop", "app:v2.0.0", "old:v1.0.0")
@@ -263,6 +274,7 @@ _SCENES: dict[str, Callable[[str], Scene]] = {
     "mirror": _example,
     "unlocked": _unlocked,
     "step": _step,
+    "first-format": _first_format,
     "contradiction": _contradiction,
     "first-edge": _first_edge,
     "stuck": _stuck,

@@ -74,32 +74,46 @@ def start_kube(servers: Servers, programs: Path, keys: Keys, data: Path, folder:
 
 
 @dataclass(frozen=True, slots=True)
-class GarbageCollector:
-    """What deletes objects after their owners, and ends deletions in the foreground."""
+class Controllers:
+    """Some of Kubernetes' own controllers."""
 
     server: Server
     port: int
     certificate: Path
 
     def wait_until_healthy(self) -> None:
-        """Wait until it is up."""
+        """Wait until they are up."""
         self.server.wait_until_healthy(f"https://127.0.0.1:{self.port}/healthz", self.certificate)
 
 
-def start_garbage_collector(servers: Servers, programs: Path, kube: Kube, folder: Path) -> GarbageCollector:
-    """Start the garbage collector, and do not wait for it."""
+def start_garbage_collector(servers: Servers, programs: Path, kube: Kube, folder: Path) -> Controllers:
+    """Start what deletes objects after their owners and ends deletions in the foreground; do not wait for it."""
+    return _start_controllers(servers, programs, kube, folder, "garbage-collector-controller")
+
+
+def start_deployment_controllers(servers: Servers, programs: Path, kube: Kube, folder: Path) -> Controllers:
+    """Start what makes Pods of Deployments and reports their state; do not wait for it."""
+    certificates = folder / "deployments"
+    certificates.mkdir()
+    names = ("deployment-controller", "replicaset-controller")
+    return _start_controllers(servers, programs, kube, certificates, *names)
+
+
+def _start_controllers(
+    servers: Servers, programs: Path, kube: Kube, folder: Path, *names: str
+) -> Controllers:
     port = servers.free_port()
     command: list[str | Path] = [
         programs / "kube-controller-manager",
         f"--kubeconfig={kube.kubeconfig}",
-        "--controllers=garbage-collector-controller",
+        f"--controllers={','.join(names)}",
         "--leader-elect=false",
         "--bind-address=127.0.0.1",
         f"--secure-port={port}",
         f"--cert-dir={folder}",
     ]
     server = servers.start(command, {}, folder)
-    return GarbageCollector(server, port, folder / "kube-controller-manager.crt")
+    return Controllers(server, port, folder / "kube-controller-manager.crt")
 
 
 def _start_etcd(servers: Servers, data: Path, folder: Path) -> str:

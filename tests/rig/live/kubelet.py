@@ -15,6 +15,7 @@ class Kubelet:
         # Names of Deployments, or beginnings of them, that do not come up.
         self.broken: set[str] = set()
         self._client = client
+        self._resting = False
         self._beside = Beside(self._mark_all, "what says that Deployments run")
 
     def __enter__(self) -> Self:
@@ -26,8 +27,12 @@ class Kubelet:
     ) -> None:
         self._beside.__exit__(kind, error, trace)
 
+    def rest(self) -> None:
+        """Leave every Deployment to others from now on."""
+        self._resting = True
+
     def _mark_all(self) -> None:
-        for deployment in self._client.objects(DEPLOYMENTS):
+        for deployment in [] if self._resting else self._client.objects(DEPLOYMENTS):
             self._mark(deployment)
 
     def _mark(self, deployment: Object) -> None:

@@ -5,6 +5,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rig.live.application import describe_packages
@@ -14,7 +15,14 @@ from rig.live.crossplane import install_crossplane, start_crossplane
 from rig.live.functions import Functions
 from rig.live.go_builds import build
 from rig.live.kinds import LOCKS, PACKAGES, REVISIONS
-from rig.live.kube import Keys, make_keys, start_garbage_collector, start_kube
+from rig.live.kube import (
+    Controllers,
+    Keys,
+    make_keys,
+    start_deployment_controllers,
+    start_garbage_collector,
+    start_kube,
+)
 from rig.live.kubelet import Kubelet
 from rig.live.package_registry import PackageRegistry
 from rig.live.processes import Servers
@@ -69,7 +77,10 @@ class Platform:
             start_crossplane(servers, self.programs.crossplane, kube, folder, proxy=functions.proxy)
             collector.wait_until_healthy()
             kubelet = stack.enter_context(Kubelet(kube.client))
-            cluster = LiveCluster(folder, kube.client, registry, argocd, kubelet)
+            deployments = partial(
+                start_deployment_controllers, servers, self.programs.kubernetes, kube, folder
+            )
+            cluster = LiveCluster(folder, kube.client, registry, argocd, kubelet, deployments)
             cluster.restart_sidecar()
             yield cluster
 
@@ -83,6 +94,12 @@ class LiveCluster:
     registry: PackageRegistry
     argocd: ArgoCD
     kubelet: Kubelet
+    _start_deployments: Callable[[], Controllers]
+
+    def run_deployments(self) -> None:
+        """From now on, Kubernetes' own controllers report the state of Deployments; no node runs any Pod."""
+        self.kubelet.rest()
+        self._start_deployments().wait_until_healthy()
 
     def team(
         self,
