@@ -96,6 +96,11 @@ NO_SINGULAR = "-"
 CATALOG_API, CATALOG_KIND = "xplock.dev/v1alpha1", "Catalog"
 
 
+def asked_crd(crd: CrdRequest, versions: str) -> str:
+    """Return a dependency on a CRD as text, with the versions of the package that it accepts."""
+    return f"{crd} {versions}" if versions else str(crd)
+
+
 class AnswerPlace(StrEnum):
     """Where the package that answers a dependency on a CRD was found."""
 
@@ -116,8 +121,7 @@ class CrdAnswer:
     versions: str = ""
 
     def __str__(self) -> str:
-        narrowed = f" {self.versions}" if self.versions else ""
-        return f"{self.crd}{narrowed} by {self.source} ({self.place})"
+        return f"{asked_crd(self.crd, self.versions)} by {self.source} ({self.place})"
 
 
 _REQUIRED = "crd "

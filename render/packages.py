@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from render.constraints import ANY, Constraint
-from render.crd_dependencies import CrdRequest
+from render.crd_dependencies import CrdRequest, asked_crd
 from render.digests import sha256_hex
 from render.lean import dataclass, field
 from render.references import Digest, PartialSource, Source
@@ -49,6 +49,9 @@ class CrdDependency:
     constraint: Constraint = ANY
     # The field of the metadata.
     place: str = ""
+
+    def __str__(self) -> str:
+        return asked_crd(self.crd, "" if self.constraint == ANY else self.constraint.text)
 
 
 @dataclass(frozen=True, slots=True)

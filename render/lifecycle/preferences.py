@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from render.constraints import parse_constraint
+from render.crd_dependencies import CrdAnswer
 from render.errors import InvalidInput
 from render.folders.neighbours import NamedLocks
 from render.lock.candidates import installed_candidate, locked_candidate
@@ -156,6 +157,16 @@ def _bounds(package: LockedPackage, moves: Mapping[Source, Move], place: str) ->
             instead_of = named if target != named else None
             edge = Edge(target, request, package.source, place, instead_of=instead_of)
             yield Bound(edge, locked_candidate(package))
+    for answer in package.crds:
+        if answer.source != package.source:
+            yield Bound(_crd_edge(package, answer, place), locked_candidate(package))
+
+
+def _crd_edge(package: LockedPackage, answer: CrdAnswer, place: str) -> Edge:
+    """Return the edge by which a package still needs what a CRD is answered by."""
+    request = Request.of(parse_constraint(answer.versions)) if answer.versions else Request()
+    free = not answer.versions
+    return Edge(answer.source, request, package.source, place, crd=answer.crd, accepts_all=free)
 
 
 def _upgraded_families(lock: Lock, upgrade: Upgrade) -> dict[str, tuple[Source, ...]]:

@@ -287,6 +287,7 @@ def _check_deactivated(graph: LockGraph) -> Iterator[str]:
 def _of_active_packages(package: LockedPackage) -> Iterator[str]:
     lists = {
         "requiredBy": package.required_by,
+        "crds": package.crds,
         "detached": package.detached,
         "staleEntry": package.stale_entry,
         "replaces": [one for one in package.replaces if one not in records_of_pins(package)],

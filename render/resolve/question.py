@@ -79,6 +79,10 @@ class Question:
             )
             for bound in self._bounds()
         ]
+        # A package that stays needs what it was answered by, whatever else is chosen.
+        for bound in self._bounds():
+            if bound.edge.crd:
+                allowed += self.served.meet_edges(USER, bound.holder or USER_CANDIDATE, [bound.edge])
         return needed + allowed
 
     def universe(self, source: Source) -> Universe:

@@ -21,7 +21,12 @@ def format_inspection(
     found: Inspection, *, all_objects: bool, format: str = "", more: Sequence[Iterable[str]] = ()
 ) -> str:
     """Write an inspection as text, with parts of its own for a format that has some."""
-    parts = [_about(found, format), _dependencies(found), _objects(found, all_objects=all_objects), *more]
+    parts = [
+        _about(found, format),
+        _dependencies(found),
+        _objects(found, all_objects=all_objects),
+        *more,
+    ]
     if found.image:
         parts += [_platforms(found.image), _layers(found.image)]
     parts += [_notes(found)]
@@ -157,6 +162,8 @@ def _layers(image: Image) -> Iterator[str]:
 
 
 def _notes(found: Inspection) -> Iterator[str]:
+    if found.metadata.crds:
+        yield "note: Crossplane resolves no dependencies on CRDs, so a lock detaches this package"
     wrong: list[PackagedObject] = found.misplaced
     if wrong:
         kind = found.metadata.kind

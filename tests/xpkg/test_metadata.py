@@ -219,6 +219,50 @@ class TestDependencies:
     def test_several_or_none_is_a_problem(self, entry: dict[str, str], problem: str) -> None:
         assert problems_of({"dependsOn": [{**entry, "version": "*"}]}) == [f"spec.dependsOn[0]: {problem}"]
 
+    def test_a_crd_is_a_dependency_of_its_own(self) -> None:
+        found = with_spec({
+            "dependsOn": [
+                {"crd": "mytype.mygroup.example.org/v1alpha1"},
+                {"provider": "h.example/a", "version": "*"},
+                {"crd": {"group": "yourstack.example.org", "kind": "*"}, "version": "<v2.0.0"},
+            ]
+        })  # fmt: skip
+
+        assert [str(one) for one in found.crds] == [
+            "mytype.mygroup.example.org/v1alpha1",
+            "*.yourstack.example.org <v2.0.0",
+        ]
+        assert [one.place for one in found.crds] == ["spec.dependsOn[0].crd", "spec.dependsOn[2].crd"]
+        assert [one.package for one in found.dependencies] == ["h.example/a"]
+
+    def test_a_range_of_crossplane_may_be_an_entry(self) -> None:
+        found = with_spec({"dependsOn": [{"crossplane": ">=v1.20.0"}]})
+
+        assert str(found.crossplane) == ">=v1.20.0"
+        assert found.dependencies == ()
+
+    @pytest.mark.parametrize(
+        ("spec", "problem"),
+        [
+            ({"dependsOn": [{"crd": "x"}]}, "spec.dependsOn[0].crd: 'x' does not name a CRD"),
+            (
+                {"dependsOn": [{"crd": "a.b.c", "crossplane": "*"}]},
+                "spec.dependsOn[0]: it names crd and crossplane; give one of them",
+            ),
+            (
+                {"dependsOn": [{"crossplane": "*", "provider": "h.example/a"}]},
+                "spec.dependsOn[0]: it names crossplane and provider; give one of them",
+            ),
+            (
+                {"dependsOn": [{"crossplane": "*"}], "crossplane": "*"},
+                "spec.dependsOn[0].crossplane: the versions of Crossplane are given more than once",
+            ),
+            ({"dependsOn": [{"CRD": "a.b.c"}]}, "the key 'CRD' has to be spelled 'crd'"),
+        ],
+    )
+    def test_a_crd_a_package_and_crossplane_exclude_each_other(self, spec: Any, problem: str) -> None:
+        assert any(problem in text for text in problems_of(spec))
+
     def test_a_digest_is_a_constraint(self) -> None:
         (found,) = depending_on({"provider": "h.example/a", "version": DIGEST})
 

@@ -58,6 +58,7 @@ def as_deactivated(package: LockedPackage) -> LockedPackage:
         root=None,
         required_by=(),
         dependencies=(),
+        crds=(),
         detached=(),
         stale_entry=(),
         replaces=records_of_pins(package),

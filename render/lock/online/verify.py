@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from render.crd_dependencies import asked_crd
 from render.errors import UnusableContent
 from render.lock.candidates import lock_dependencies
 from render.lock.derived.detaching import find_reasons, knows_otherwise
@@ -208,6 +209,7 @@ def _facts(locked: LockedPackage, package: Package) -> dict[str, tuple[str, str]
     crossplane = metadata.crossplane.text if metadata.crossplane else ""
     return {
         "dependencies": (_shown(needs), _shown(dependencies)),
+        "dependencies on CRDs": (_asked_crds(locked, package), _crds(package)),
         "objects": (_counts(locked.objects.items()), _counts(count_kinds(objects).items())),
         "list of objects": (locked.objects_digest, digest_objects(objects)),
         # A lock of an earlier xplock has none.
@@ -216,6 +218,17 @@ def _facts(locked: LockedPackage, package: Package) -> dict[str, tuple[str, str]
         "family": (locked.family or "", metadata.family or ""),
         "Crossplane version": (locked.crossplane or "", crossplane),
     }
+
+
+def _crds(package: Package) -> str:
+    return ", ".join(sorted({str(one) for one in package.metadata.crds}))
+
+
+def _asked_crds(locked: LockedPackage, package: Package) -> str:
+    # As of other dependencies, a deactivated package has none in the lock.
+    if locked.state is State.DEACTIVATED:
+        return _crds(package)
+    return ", ".join(sorted({asked_crd(one.crd, one.versions) for one in locked.crds}))
 
 
 def _detaching(locked: LockedPackage, package: Package, derived: frozenset[str]) -> Iterator[str]:

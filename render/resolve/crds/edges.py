@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from render.constraints import ANY, Constraint, parse_constraint
 from render.crd_dependencies import AnswerPlace, CrdRequest
@@ -16,6 +17,9 @@ from render.resolve.solver import USER, Fact, Incompatibility, Unserved
 from render.xpkg.definitions import Definition
 
 NO_ANSWER = Answer()
+
+# The package that a fact is about, or the user; the package that asks; and what for.
+_Asker: TypeAlias = tuple[Source, Source | None, CrdRequest]
 
 
 class CrdEdges:
@@ -80,7 +84,7 @@ class ServedVersions:
         self._universe = universe
         self._definitions = definitions
         # The candidates of dependants by what they ask of a source, and the candidates of a source.
-        self._askers: dict[Source, dict[tuple[Source, CrdRequest], dict[Candidate, Edge]]] = defaultdict(dict)
+        self._askers: dict[Source, dict[_Asker, dict[Candidate, Edge]]] = defaultdict(dict)
         self._met: dict[Source, set[Candidate]] = defaultdict(set)
         self._indexes: dict[tuple[Source, Candidate], Index] = {}
 
@@ -91,14 +95,14 @@ class ServedVersions:
         for edge in edges:
             if edge.crd is None:
                 continue
-            self._askers[edge.source].setdefault((dependant, edge.crd), {})[candidate] = edge
+            self._askers[edge.source].setdefault((dependant, edge.dependant, edge.crd), {})[candidate] = edge
             for met in sorted(self._met[edge.source], key=str):
                 yield from self._unserved(dependant, candidate, edge, met)
 
     def meet_candidate(self, source: Source, candidate: Candidate) -> Iterator[Incompatibility]:
         """Yield which dependants ask for what a candidate does not serve, and remember the candidate."""
         self._met[source].add(candidate)
-        for (dependant, _), asked in self._askers[source].items():
+        for (dependant, _, _), asked in self._askers[source].items():
             for asker, edge in asked.items():
                 yield from self._unserved(dependant, asker, edge, candidate)
 

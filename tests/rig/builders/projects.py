@@ -18,6 +18,7 @@ from render.xpkg.packing import PackedImage
 from rig.builders.packages import an_object, build
 
 HOME = "xpkg.example.org/acme"
+_ANYTHING = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
 
 
 class World:
@@ -43,15 +44,22 @@ class World:
         family: str = "",
         annotations: Mapping[str, str] | None = None,
         created: str = "",
+        defines: Sequence[str] = (),
+        needs_crds: Sequence[str] = (),
     ) -> None:
-        """Put a version into the registry: "app v1.0.0", and what it depends on; dependencies are published first."""
+        """Put a version into the registry: "app v1.0.0", and what it depends on; dependencies are published first.
+
+        `crds` are names alone, `defines` are CRDs with the versions that they serve: "buckets.s3.example.org v1".
+        """
         name, version = package.split()
         self._kinds[name] = kind
         wishes = [self._dependency(other, wish) for other, wish in (dependencies or {}).items()]
+        wishes += [{"crd": crd} for crd in needs_crds]
         meta = format_metadata(
             package, kind, wishes, replaces=replaces, family=family, annotations=annotations or {}
         )
         files = {"crossplane.yaml": meta} | {f"{crd}.yaml": _crd(crd) for crd in crds}
+        files |= {f"{crd.partition(' ')[0]}.yaml": format_crd(*crd.split()) for crd in defines}
         built = build(self.folder / "build" / name / version, files)
         if created:
             built = replace(built, image=created_at(built.image, created))
@@ -125,6 +133,20 @@ def moves(old: str, *new: str, strategy: str = "") -> str:
 
 def _crd(name: str) -> str:
     return an_object("apiextensions.k8s.io/v1", "CustomResourceDefinition", name)
+
+
+def format_crd(name: str, *served: str) -> str:
+    """Write a CRD, "buckets.s3.example.org", with the versions that it serves."""
+    plural, _, group = name.partition(".")
+    kind = plural.removesuffix("s").capitalize()
+    versions = [
+        {"name": version, "served": True, "storage": version == served[-1], "schema": _ANYTHING}
+        for version in served
+    ]
+    names = {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"}
+    spec = {"group": group, "scope": "Cluster", "names": names, "versions": versions}
+    head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    return json.dumps({**head, "metadata": {"name": name}, "spec": spec})
 
 
 def locked(folder: Path) -> dict[str, str]:
