@@ -18,7 +18,7 @@ from render.views.why import explain, explanation_document, format_explanation
 
 
 @click.command(
-    epilog="Examples: xplock why provider-aws-s3 platform/; xplock why crd:buckets.s3.aws.upbound.io"
+    epilog="Example: xplock why provider-aws-s3 platform/; xplock why crd:buckets.s3.aws.upbound.io"
 )
 @click.argument("source", metavar="SRC")
 @folder_argument

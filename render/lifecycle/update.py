@@ -38,7 +38,7 @@ from render.limits import Limits
 from render.live.contradictions import note_differences
 from render.live.installed import NOTHING_INSTALLED, advise_live, live_bounds, live_candidates
 from render.live.lock import LiveLock
-from render.lock.candidates import locked_candidate
+from render.lock.candidates import catalog_answers, locked_candidate
 from render.lock.file import read_lock_bytes
 from render.lock.freshness import compare_inputs, find_staleness
 from render.lock.merge import merge_sides
@@ -182,6 +182,7 @@ def _make_wanted(inputs: Inputs, context: Context, options: LockOptions) -> Want
         crd_roots=inputs.crd_roots,
         catalog=settings.catalog,
         catalog_rows=inputs.catalog_rows,
+        kept_answers={} if options.upgrade_everything else catalog_answers(before),
         preferred={**there, **kept},
         pinned=pinned_digests(before, kept),
         upgraded=freed,

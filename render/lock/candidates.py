@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from render.constraints import ANY
-from render.crd_dependencies import CrdAnswer
+from render.crd_dependencies import AnswerPlace, CrdAnswer
 from render.lock.graph import Target
-from render.lock.model import LockedDependency, LockedPackage
+from render.lock.model import Lock, LockedDependency, LockedPackage
 from render.packages import CrdDependency
 from render.references import Source
 from render.resolve.crds.model import Answers, Asked
@@ -43,6 +43,17 @@ def lock_answers(
         for source in answer.sources
     }
     return tuple(sorted(found))
+
+
+def catalog_answers(lock: Lock) -> dict[Asked, Source]:
+    """Return the packages of a lock that answer dependencies on CRDs from the catalog."""
+    asked = [(None, lock.crds), *((package.source, package.crds) for package in lock.packages.values())]
+    return {
+        Asked(dependant, answer.crd): answer.source
+        for dependant, answers in asked
+        for answer in answers
+        if answer.place is AnswerPlace.CATALOG
+    }
 
 
 def _installed_version(package: Target) -> Version | None:

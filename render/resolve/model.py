@@ -12,7 +12,7 @@ from render.packages import Dependency, Kind, Package
 from render.policy.judge import Judge
 from render.references import Digest, Reference, Source
 from render.requests import CrdRoot, Request, Root
-from render.resolve.crds.model import Answers
+from render.resolve.crds.model import Answers, Asked
 from render.versions import Version
 from render.xpkg.definitions import Definitions
 
@@ -128,6 +128,8 @@ class Wanted:
     crd_roots: tuple[CrdRoot, ...] = ()
     catalog: tuple[CatalogSource, ...] = ()
     catalog_rows: tuple[CatalogRow, ...] = ()
+    # The packages of the last lock that answer from the catalog; each stays while it serves what is asked for.
+    kept_answers: Mapping[Asked, Source] = field(default_factory=dict)
     # The candidates of the last lock; preferred while they satisfy every dependant.
     preferred: Mapping[Source, Candidate] = field(default_factory=dict)
     # The digests of those candidates, so that a moved tag has no effect.

@@ -57,6 +57,20 @@ def test_a_lock_with_answers_is_confirmed_byte_for_byte(world: World) -> None:
     assert text_of(folder) == before
 
 
+def test_a_lock_is_confirmed_although_another_source_of_the_catalog_is_gone(world: World) -> None:
+    world.publish("gone v1.0.0", kind="Provider", defines=["queues.sqs.example.org v1"])
+    more = f"catalog: [{{source: {at('s3')}}}, {{source: {at('gone')}}}]\n"
+    folder = world.project("shop", "app", more=more)
+    lock(folder)
+    index = world.layout / "index.json"
+    listed = json.loads(index.read_text())
+    kept = [one for one in listed["manifests"] if "/gone:" not in json.dumps(one)]
+    index.write_text(json.dumps({**listed, "manifests": kept}))
+
+    assert run_command("lock", "--check", str(folder)).code == 0
+    run_command("lock", "-U", str(folder)).assert_refused(1, "xplock.yaml: catalog[1]: ")
+
+
 def test_why_shows_who_needs_a_crd_and_tree_marks_it(world: World) -> None:
     folder = world.project("shop", "app", more=CATALOG)
     lock(folder)

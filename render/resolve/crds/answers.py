@@ -70,6 +70,8 @@ def _answer(asked: Asked, closure: "Closure", catalog: CatalogLookup) -> Answer 
         return ()
     if found := closure.founded(asked.crd):
         return Answer(found)
+    if kept := catalog.kept(asked):
+        return Answer((kept,), AnswerPlace.CATALOG)
     # Kinds of a group that is there at another version must not be looked for elsewhere: they cannot be installed twice.
     there = catalog.find(asked.crd).best if not catalog.is_empty else ()
     return Answer(there, AnswerPlace.CATALOG) if len(there) == 1 else there

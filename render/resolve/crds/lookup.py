@@ -11,6 +11,7 @@ from render.limits import Limits
 from render.references import Source
 from render.requests import Request
 from render.resolve.crds.index import Index, Matches, Row, read_rows
+from render.resolve.crds.model import Asked
 from render.resolve.model import Candidate, Wanted
 from render.resolve.prefetch import Fetcher
 from render.semantic import order_candidates
@@ -55,6 +56,25 @@ class CatalogLookup:
     def find(self, crd: CrdRequest) -> Matches:
         """Return the sources of the catalog that define what is asked for."""
         return self.index.find(crd)
+
+    def kept(self, asked: Asked) -> Source | None:
+        """Return the package that answered in the last lock, if it is still listed, locked, and serves it.
+
+        Then no other source is opened, so that a lock is confirmed without asking registries.
+        """
+        source = self._wanted.kept_answers.get(asked)
+        locked = self._wanted.preferred.get(source) if source else None
+        if source is None or locked is None or not self._lists(source, locked):
+            return None
+        rows = Index(read_rows(source, self._fetcher.definitions(source, locked)))
+        return source if rows.find(asked.crd).served else None
+
+    def _lists(self, source: Source, locked: Candidate) -> bool:
+        targets = self._wanted.moves
+        entries = [one for one in self._wanted.catalog if source in targets.get(one.source, (one.source,))]
+        if any(not locked.answers(Request.of(entry.constraint)) for entry in entries):
+            return False
+        return bool(entries) or any(row.source == source for row in self._wanted.catalog_rows)
 
     def searched(self) -> list[str]:
         """Return the sources that were looked in, with their versions."""

@@ -9,6 +9,7 @@ from render.constraints import parse_constraint
 from render.crd_dependencies import AnswerPlace, CatalogRow, CatalogSource, parse_crd
 from render.errors import RenderError, Unsatisfiable
 from render.requests import CrdRoot
+from render.resolve.crds.model import Asked
 from render.resolve.model import Candidate, Resolution
 from render.versions import parse_candidate
 
@@ -408,3 +409,24 @@ def test_a_package_that_is_there_anyway_answers_at_a_prerelease_too() -> None:
     )
 
     assert versions(solve(world, root("app"), root("s3", tag="v1.0.0-rc.1")))["s3"] == "v1.0.0-rc.1"
+
+
+def test_the_answer_of_the_last_lock_stays_and_no_other_source_is_opened() -> None:
+    world = FakeCatalog(
+        {"app v1.0.0": {}, "s3 v1.0.0": {}, "other v1.0.0": {}},
+        defines={"s3": BUCKETS, "other": BUCKETS},
+        crds={"app": ["bucket.s3.example.org/v1beta1"]},
+    )
+    kept = {Asked(named("app"), parse_crd("bucket.s3.example.org/v1beta1")): named("s3")}
+    more: dict[str, Any] = {"preferred": locked(s3="v1.0.0"), "kept_answers": kept}
+
+    found = solve(world, root("app"), catalog=catalog("other", "s3"), **more)
+
+    assert versions(found) == {"app": "v1.0.0", "s3": "v1.0.0"}
+    assert "other v1.0.0" not in world.opened
+    assert "both define" in error_of(world, "app", catalog=catalog("other", "s3")).what
+    # It is no answer any more when the catalog does not list it.
+    assert versions(solve(world, root("app"), catalog=catalog("other"), **more)) == {
+        "app": "v1.0.0",
+        "other": "v1.0.0",
+    }
