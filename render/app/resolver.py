@@ -40,7 +40,7 @@ from render.lock.policies import require_allowed
 from render.packages import Package
 from render.policy.judge import Judge
 from render.policy.model import Policy
-from render.references import Reference, Source
+from render.references import Digest, Reference, Source
 from render.resolve.model import Catalog
 from render.system.clock import read_clock
 from render.system.deadline import Deadline
@@ -170,6 +170,27 @@ class Resolver:
                 f"{folder / name} is not read: Argo CD's own directory source would evaluate it; write its output as YAML"
             )
         return ReadFolder(inputs, current, read_lock_bytes(folder, self.limits))
+
+    def follow(self, options: LockOptions) -> None:
+        """Use other options from now on."""
+        self._options = options
+
+    def find_digests(
+        self, inputs: Inputs, references: Sequence[Reference]
+    ) -> dict[Reference, Digest | RenderError]:
+        """Return the digests that tags name now, or why a tag has none."""
+        catalog = self.catalog(inputs)
+
+        def find(reference: Reference) -> Digest | RenderError:
+            try:
+                return catalog.package(reference).digest
+            except Unavailable:
+                raise
+            except RenderError as error:
+                return error
+
+        with ThreadPoolExecutor(self.limits.parallel, thread_name_prefix="xplock-tags") as pool:
+            return dict(zip(references, pool.map(find, references), strict=True))
 
     def _note_crossplane(self, inputs: Inputs, lock: Lock) -> None:
         """Report which Crossplane is assumed.

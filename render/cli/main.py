@@ -41,6 +41,7 @@ _COMMANDS = {
     "plugin": ("render.cli.plugin", "Render for Argo CD; plugin.yaml calls it."),
     "package": ("render.cli.package", "Build, push and inspect packages."),
     "catalog": ("render.cli.catalog", "List which packages define which CRDs."),
+    "adopt": ("render.cli.adopt", "Write a folder for the packages of a running cluster."),
     "init": ("render.cli.init", "Write what a project and its Argo CD start with."),
     "help": ("render.cli.answers", "Show the help of a command."),
     "version": ("render.cli.answers", "Print the version of xplock."),

@@ -18,7 +18,7 @@ from render.requests import CrdRoot, Root
 from render.rewrites import Rewrite
 from render.settings import SETTINGS_FILE, Settings
 from render.system.boundary import Boundary
-from render.system.files import LOCK_FILE, PACKAGE_FILES, is_there
+from render.system.files import LOCK_FILE, PACKAGE_FILES, is_folder, is_there
 from render.yaml.documents import Rules, file_rules, iterate_documents
 from render.yaml.fields import Fields, Problems
 
@@ -99,7 +99,9 @@ def read_inputs(
 ) -> Inputs:
     """Read a project folder; all problems come in one error."""
     problems: list[str] = []
-    names = _edited_names(list_yaml_files(folder, limits), edits)
+    # The folder may be about to be made, too.
+    there = list_yaml_files(folder, limits) if not edits.files or is_folder(folder) else []
+    names = _edited_names(there, edits)
     reader = _Reader(folder, limits, problems, boundary, edits.files)
     settings = _read_settings(reader, names)
     kustomized = bool(list_kustomizations(folder))

@@ -3,7 +3,7 @@
 Rendering starts from the lock, and imports nothing of this folder.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,7 +46,7 @@ from render.lock.model import Lock, State
 from render.lock.parse import ConflictedLock, DoubledLock, parse_lock
 from render.lock.stale_entries import stale_bounds, warn_of_stale_names
 from render.policy.judge import Judge
-from render.references import Source
+from render.references import Digest, Reference, Source
 from render.requests import Root
 from render.resolve.model import Catalog, Wanted
 from render.resolve.warnings import notes
@@ -69,6 +69,10 @@ class LockOptions:
     call: LockCall | None = None
     # The policies that versions have to satisfy.
     judge: Judge = field(default_factory=Judge)
+    # Whether versions of the cluster are preferred to those of the lock before.
+    prefer_live: bool = False
+    # The digests that run in the cluster.
+    installed: Mapping[Reference, Digest] = field(default_factory=dict)
 
     @property
     def asks_for_more(self) -> bool:
@@ -176,6 +180,7 @@ def _make_wanted(inputs: Inputs, context: Context, options: LockOptions) -> Want
     kept, freed = kept_candidates(before, upgrade)
     stale = stale_bounds(before, neighbours.using_packages)
     there = {} if options.upgrade_everything else live_candidates(context.live, before)
+    first = live_candidates(context.live, Lock()) if options.prefer_live else {}
     installed = live_bounds(context.live, inputs.roots, before, settings.crossplane_version)
     return Wanted(
         roots=inputs.roots,
@@ -183,8 +188,8 @@ def _make_wanted(inputs: Inputs, context: Context, options: LockOptions) -> Want
         catalog=settings.catalog,
         catalog_rows=inputs.catalog_rows,
         kept_answers={} if options.upgrade_everything else catalog_answers(before),
-        preferred={**there, **kept},
-        pinned=pinned_digests(before, kept),
+        preferred={**there, **kept, **first},
+        pinned={**pinned_digests(before, kept), **options.installed},
         upgraded=freed,
         asked={source: request for source, request in upgrade.packages.items() if request},
         followers=family_followers(before, upgrade),

@@ -2,7 +2,7 @@
 
 from pathlib import PurePath
 
-from render.commands import xplock
+from render.commands import as_path, shell
 from render.crossplane import has_predictable_revisions, keeps_stale_entries
 from render.live.lock import LiveLock
 from render.lock.aspects import Aspects, find_differences
@@ -93,7 +93,7 @@ class _Unexpected:
     def note(self, source: str) -> str:
         """Return why an entry should not be there although the lock knows of its source."""
         if source in self._active:
-            command = xplock("lock", "--live", "FILE", folder=self._folder)
+            command = shell("xplock", "adopt", "--to", as_path(self._folder))
             attached = f"; if it was attached before it was locked: {command}"
             return f"it is detached, and should have no entry{attached if keeps_stale_entries(self._crossplane) else ''}"
         successors = self._successors.get(source, ())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from render.commands import shell, xplock
+from render.commands import as_path, shell
 from render.crossplane import keeps_stale_entries
 from render.live.lock import LiveLock, LivePackage
 from render.live.names import parse_live_source, read_installed, without_tag
@@ -66,10 +66,10 @@ def advise_live(before: Lock, after: Lock, crossplane: Version | None, folder: s
     """Return a note for a first lock whose packages a cluster may have already, attached by hand."""
     if before.packages or not keeps_stale_entries(crossplane):
         return []
-    known = f"{shell('kubectl', 'get', 'lock', 'lock', '-o', 'yaml')} | {xplock('lock', '--live', '-', folder=folder)}"
+    command = shell("xplock", "adopt", "--to", as_path(folder))
     return [
         f"{package.source} is installed as {package.object_name}, so what needs it is detached; if a cluster has these "
-        f"packages already, let the lock know: {known}"
+        f"packages already, take them over as they are: {command}"
         for package in after.in_order()
         if package.required_by and package.object_name != object_name(package.cluster_source)
     ]

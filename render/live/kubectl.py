@@ -75,11 +75,14 @@ class Kubectl:
     def read(self, *, everything: bool = False) -> Iterator[bytes | str]:
         """Yield what kubectl prints, as bytes; and a note, as text, for each kind that it cannot read.
 
-        With everything, definitions, workloads and events are asked for, too.
+        With everything, definitions, workloads and events are asked for, too; otherwise of workloads only Crossplane's
+        own Deployment, which names its version.
         """
         yield self._require(_PACKAGES)
         yield from self._ask_for(_CONFIGS)
-        if everything:
+        if not everything:
+            yield from self._ask_for(_WORKLOADS[:1], "--all-namespaces", "--selector", _SELECTORS[-1])
+        else:
             for kind in _DEFINITIONS:
                 yield from self._ask_for([kind])
             for selector in _SELECTORS:

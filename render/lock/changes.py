@@ -9,7 +9,7 @@ from render.lock.diff import compare_whole, pair_packages
 from render.lock.freshness import compare_inputs
 from render.lock.graph import Successor, find_successors
 from render.lock.model import KeptPin, Lock, LockedPackage, Provided, Replaced, State, pin_places
-from render.lock.stale_entries import stale_bounds, stale_names
+from render.lock.stale_entries import entry_names, stale_bounds
 from render.moves import Strategy
 from render.references import Source
 
@@ -260,7 +260,7 @@ def _find(source: Source, lock: Lock) -> LockedPackage | None:
 
 def _held(before: Lock, after: Lock) -> Iterator[Held]:
     """Find packages whose versions were not free to change in this lock, or are not in the next."""
-    holders = stale_names(after.packages.values())
+    holders = entry_names(after.packages.values())
     bound = {bound.edge.source for lock in (before, after) for bound in stale_bounds(lock)}
     for source in sorted(bound & after.packages.keys(), key=str):
         yield Held(after.packages[source], tuple(holders.get(source, ())))

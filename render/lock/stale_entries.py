@@ -1,10 +1,11 @@
 """Stale entries of the cluster's Lock: how long they stay, the packages they name, the versions they bind."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from render.crossplane import keeps_stale_entries
 from render.lock.candidates import locked_candidate
-from render.lock.model import Lock, LockedPackage, State
+from render.lock.derived.detaching import stays_attached
+from render.lock.model import Lock, LockedPackage, State, named_source
 from render.names import object_name
 from render.references import Source, parse_dependency_source
 from render.requests import Request
@@ -20,16 +21,26 @@ def stale_bounds(before: Lock, elsewhere: Iterable[LockedPackage] = ()) -> Itera
     """
     for package, holders in held_packages(before, elsewhere):
         source = package.source
-        advice = f"lock another version of {_join_sources(holders)}, let the cluster sync, and change {source} after that"
         edge = Edge(source, Request(tag=package.version_tag), holders[0].source, "a stale entry")
+        advice = _advise(package, holders)
         yield Bound(edge, locked_candidate(holders[0]), (advice,))
+
+
+def _advise(package: LockedPackage, holders: Sequence[LockedPackage]) -> str:
+    attached = [holder for holder in holders if stays_attached(holder)]
+    first = (
+        "remove skipDependencyResolution: false from the manifest of"
+        if attached
+        else "lock another version of"
+    )
+    return f"{first} {_join_sources(attached or holders)}, {'lock, ' if attached else ''}let the cluster sync, and change {package.source} after that"
 
 
 def held_packages(
     before: Lock, elsewhere: Iterable[LockedPackage]
 ) -> Iterator[tuple[LockedPackage, list[LockedPackage]]]:
-    """Yield the packages named by the user that stale entries name, with the packages whose entries those are."""
-    for source, holders in sorted(stale_names([*before.packages.values(), *elsewhere]).items()):
+    """Yield the packages named by the user that such entries name, with the packages whose entries those are."""
+    for source, holders in sorted(entry_names([*before.packages.values(), *elsewhere]).items()):
         package = before.packages.get(source)
         if package and package.version_tag and package.object_name != object_name(package.cluster_source):
             yield package, holders
@@ -37,6 +48,16 @@ def held_packages(
 
 def _join_sources(packages: Iterable[LockedPackage]) -> str:
     return " and ".join(str(package.source) for package in packages)
+
+
+def entry_names(packages: Iterable[LockedPackage]) -> dict[Source, list[LockedPackage]]:
+    """Return the sources that stale entries name, and those of packages that stay attached, with these packages."""
+    known = list(packages)
+    found = stale_names(known)
+    for holder in filter(stays_attached, known):
+        for dependency in holder.dependencies:
+            found.setdefault(named_source(dependency, holder.source), []).append(holder)
+    return found
 
 
 def stale_names(packages: Iterable[LockedPackage]) -> dict[Source, list[LockedPackage]]:

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from render.lifecycle.retiring.commands import retire_command
 from render.lock.aspects import Differences, find_changed
 from render.lock.changes import Changes, Held, Moved, Pair, find_changes
+from render.lock.derived.detaching import stays_attached
 from render.lock.diff import step_of
 from render.lock.graph import Target
 from render.lock.model import Lock, LockedPackage, Provided, State
@@ -187,6 +188,11 @@ def _held(held: Held) -> str:
     stays = f"{package.source} stays at {format_locked(package)}"
     if not held.holders:
         return f"{stays} until the cluster has synced this lock; after that it may change"
+    attached = " and ".join(str(holder.source) for holder in held.holders if stays_attached(holder))
+    if attached:
+        return (
+            f"{stays} while {attached} stays attached to it (skipDependencyResolution: false in its manifest)"
+        )
     holders = " and ".join(str(holder.source) for holder in held.holders)
     return f"{stays} until another version of {holders} is locked and synced (the cluster's Lock still names it there)"
 

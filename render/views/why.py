@@ -9,7 +9,7 @@ from render.lifecycle.retiring.commands import retire_command
 from render.lock.candidates import installed_candidate
 from render.lock.graph import Target, reach
 from render.lock.model import Lock, LockedPackage, Provided, State
-from render.lock.stale_entries import stale_bounds, stale_names
+from render.lock.stale_entries import entry_names, stale_bounds
 from render.references import Source
 from render.texts import visible
 from render.views.labels import (
@@ -62,7 +62,7 @@ def explain(
         lock.packages.get(source) or lock.provided[source],
         ways=tuple(shortest_ways(closure, source, most)),
         count=count_ways(closure, source, folder),
-        holders=tuple(stale_names(lock.packages.values())[source]) if held else (),
+        holders=tuple(entry_names(lock.packages.values())[source]) if held else (),
     )
 
 

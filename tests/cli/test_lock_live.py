@@ -71,7 +71,7 @@ def test_a_lock_that_is_up_to_date_gets_it_too(
 ) -> None:
     (tmp_path / "live.yaml").write_text(LIVE)
     assert run(["lock", str(shop)]) == 0
-    assert "kubectl get lock lock -o yaml | xplock lock --live -" in capsys.readouterr().err
+    assert f"xplock adopt --to {shop}" in capsys.readouterr().err
 
     assert run(["lock", "--live", str(tmp_path / "live.yaml"), str(shop)]) == 0
 

@@ -159,7 +159,7 @@ def test_a_family_that_people_named_is_taken_over_and_upgraded_up_to_v2_3_its_me
     assert count_healthy(cluster) == 4
     assert refused.returncode == 4
     assert f"{at('provider-clouds')} is clouds there, and would be" in refused.stderr
-    assert ("kubectl get lock lock -o yaml | xplock lock --live -" in advice) is KNOWN_AHEAD
+    assert ("xplock adopt --to " in advice) is KNOWN_AHEAD
     # What was attached once keeps its entry until its bytes change; from v2.4 on only while it is attached.
     attached = [entry for entry in by_hand if KNOWN_AHEAD or entry["source"] == at("provider-clouds")]
     assert len(by_hand) == 4 and taken == attached

@@ -3,13 +3,11 @@
 The data holds Locks that a real Crossplane built for real packages; see its `about`.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 
 import pytest
+from rig.builders.crossplane_locks import CUT_NAMES, CrossplaneLock, read_locks, uncut
 from rig.builders.ecosystem import PackageVersion, read_ecosystem
 from rig.builders.ecosystem_locks import lock_root
 from rig.commands.suggestions import offered_moves
@@ -18,7 +16,7 @@ from render.constraints import parse_constraint
 from render.errors import RenderError
 from render.lifecycle.names import NameTaken
 from render.lock.freshness import check_closure
-from render.lock.model import LockedDependency, LockedPackage
+from render.lock.model import LockedPackage
 from render.references import (
     PartialSource,
     Reference,
@@ -29,8 +27,6 @@ from render.references import (
 )
 from render.resolve.conflict import MissingPackage, NoSolution
 from render.versions import Version, parse_candidate
-
-DATA = Path(__file__).parents[1] / "data/crossplane-locks.json"
 
 _HOPS = "ghcr.io/hops-ops"
 _THINGS = "ghcr.io/stuttgart-things/crossplane-configurations"
@@ -74,52 +70,8 @@ IMPOSSIBLE: Mapping[str, tuple[int, Sequence[str]]] = {
         [_NO_VSPHEREVM, "ghcr.io/stuttgart-things/provider-vspherevm-xpkg does not exist"],
     ),
 }
-# Differences in what Crossplane finished, one by one. A Lock holds names of revisions, and those keep 50 characters
-# of the object's name; the rest of these cannot be read from it.
-CUT_NAMES = {
-    f"{_THINGS}/argocd-cluster": "stuttgart-things-crossplane-configurations-argocd-cluster",
-    f"{_THINGS}/cluster-backup": "stuttgart-things-crossplane-configurations-cluster-backup",
-    f"{_THINGS}/scheduled-run": "stuttgart-things-crossplane-configurations-scheduled-run",
-    f"{_THINGS}/vault-config": "stuttgart-things-crossplane-configurations-vault-config",
-}
 # One object name, two registries: versions would suit everyone, the cluster would not.
 COLLISION = "xpkg.upbound.io/devops-toolkit/dot-github:v0.0.52"
-
-
-@dataclass(frozen=True)
-class CrossplaneLock:
-    """What Crossplane made of one root."""
-
-    root: str
-    packages: Mapping[str, LockedPackage]
-    clean: bool
-
-
-@cache
-def read_locks() -> list[CrossplaneLock]:
-    data = json.loads(DATA.read_text())
-    packages = [_parse_package(*entry) for entry in data["packages"]]
-    return [
-        CrossplaneLock(
-            data["packages"][lock["root"]][0],
-            {str(packages[i].source): packages[i] for i in lock["packages"]},
-            lock["resolved"] and not lock["unhealthy"],
-        )
-        for lock in data["locks"]
-    ]
-
-
-def _parse_package(text: str, kind: str, name: str, dependencies: Sequence[Sequence[str]]) -> LockedPackage:
-    reference = parse_reference(text)
-    # Crossplane's Lock has no digests of ours to compare.
-    return LockedPackage(
-        reference.source,
-        reference.tag or "",
-        digest=None,  # type: ignore[arg-type]  # never looked at
-        kind=kind,  # type: ignore[arg-type]  # a text compares like the kind
-        object_name=name,
-        dependencies=tuple(LockedDependency(*dependency) for dependency in dependencies),
-    )
 
 
 def facts_of(package: LockedPackage) -> tuple[object, ...]:
@@ -144,15 +96,6 @@ def test_a_lock_that_crossplane_finished_is_ours_too(expected: CrossplaneLock) -
     found = {str(source): facts_of(package) for source, package in lock.packages.items()}
     assert found == {source: facts_of(uncut(package)) for source, package in expected.packages.items()}
     assert not check_closure(lock)
-
-
-def uncut(package: LockedPackage) -> LockedPackage:
-    """Return a package with its whole object name, if that is known to be cut."""
-    whole = CUT_NAMES.get(str(package.source))
-    if whole is None:
-        return package
-    assert package.object_name == whole[:50] != whole
-    return replace(package, object_name=whole)
 
 
 @pytest.mark.parametrize("root", BETTER)

@@ -23,7 +23,7 @@ PACKAGES: Packages = {
 }
 # The names that users have given to objects.
 MINE = {"base": "my-base"}
-ADVICE = "kubectl get lock lock -o yaml | xplock lock --live -"
+ADVICE = "xplock adopt --to "
 
 
 def entry(text: str, *needs: str, called: str = "") -> LivePackage:

@@ -20,6 +20,7 @@ _PACKAGES = {
     "imageconfigs": "ImageConfig",
     "deploymentruntimeconfigs": "DeploymentRuntimeConfig",
 }
+_DEPLOYMENTS = {"name": "deployments", "kind": "Deployment", "namespaced": True, "verbs": ["get", "list"]}
 _JSON = [("Content-Type", "application/json")]
 
 
@@ -68,12 +69,19 @@ class LiveApi:
             return _json(_groups())
         if request.path == "/apis/pkg.crossplane.io/v1":
             return _json({"kind": "APIResourceList", "groupVersion": "pkg.crossplane.io/v1", "resources": self._resources()})  # fmt: skip
+        if request.path == "/apis/apps/v1":
+            return _json({"kind": "APIResourceList", "groupVersion": "apps/v1", "resources": [_DEPLOYMENTS]})
+        if request.path == "/apis/apps/v1/deployments":
+            return _json({"apiVersion": "apps/v1", "kind": "DeploymentList", "metadata": {}, "items": self._of("Deployment")})  # fmt: skip
         if kind is None or group != "pkg.crossplane.io/v1":
             return _json({"kind": "APIResourceList", "resources": []}, 404 if plural.islower() else 200)
         if plural in self._forbidden:
             return _json(_status(f'{plural}.pkg.crossplane.io is forbidden: User "made-up" cannot list them'), 403)  # fmt: skip
-        items = [{**one, "apiVersion": group} for one in self._objects if one["kind"] == kind]
+        items = [{**one, "apiVersion": group} for one in self._of(kind)]
         return _json({"apiVersion": "pkg.crossplane.io/v1", "kind": f"{kind}List", "metadata": {}, "items": items})  # fmt: skip
+
+    def _of(self, kind: str) -> list[Mapping[str, Any]]:
+        return [one for one in self._objects if one["kind"] == kind]
 
     def _served(self) -> dict[str, str]:
         return {plural: kind for plural, kind in _PACKAGES.items() if plural not in self._missing}
@@ -86,9 +94,16 @@ class LiveApi:
 
 
 def _groups() -> dict[str, Any]:
-    version = {"groupVersion": "pkg.crossplane.io/v1", "version": "v1"}
-    group = {"name": "pkg.crossplane.io", "versions": [version], "preferredVersion": version}
-    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [group]}
+    return {
+        "kind": "APIGroupList",
+        "apiVersion": "v1",
+        "groups": [_group("pkg.crossplane.io"), _group("apps")],
+    }
+
+
+def _group(name: str) -> dict[str, Any]:
+    version = {"groupVersion": f"{name}/v1", "version": "v1"}
+    return {"name": name, "versions": [version], "preferredVersion": version}
 
 
 def _status(message: str) -> dict[str, Any]:

@@ -68,6 +68,14 @@ def _difference(derived: Iterable[str], recorded: Iterable[str]) -> str:
     return f"has to be detached: {'; '.join(missing)}"
 
 
+def stays_attached(package: LockedPackage) -> bool:
+    """Return whether a manifest keeps its package attached to packages with names given by the user, as in the cluster.
+
+    That is safe while those packages keep their versions.
+    """
+    return spec_of(package.fields).get("skipDependencyResolution") is False and not package.detached
+
+
 def completed_name(dependency: str, source: str) -> str:
     """Return the reason to detach a package whose dependency is written without a registry."""
     return f"it needs {dependency}{_KNOWS}{source}"
@@ -103,6 +111,7 @@ def _own_reasons(package: LockedPackage, needs: Iterable[Need]) -> Iterator[str]
         yield _OWN_REQUEST
     if package.crds:
         yield ON_CRDS
+    attached = stays_attached(package)
     for need in needs:
         if need.crd is not None:
             continue
@@ -110,17 +119,17 @@ def _own_reasons(package: LockedPackage, needs: Iterable[Need]) -> Iterator[str]
         if need.is_self_dependency:
             yield f"it needs {need.dependency.package}, whose place it has taken"
         for target in need.targets:
-            yield from _mismatches(need.dependency, target)
+            yield from _mismatches(need.dependency, target, attached=attached)
 
 
-def _mismatches(dependency: LockedDependency, target: Target) -> Iterator[str]:
+def _mismatches(dependency: LockedDependency, target: Target, *, attached: bool) -> Iterator[str]:
     """Yield why Crossplane would not find a dependency in the package that serves it, or must not look for it."""
     known = target.cluster_source
     # Crossplane compares text, and takes any other spelling for another package.
     if dependency.package != str(known):
         yield completed_name(dependency.package, str(known))
     # Its resolver would also create an object with the derived name, and two objects for one source stop every package.
-    if target.object_name != object_name(known):
+    if target.object_name != object_name(known) and not attached:
         yield f"it needs {known}, whose object is named {target.object_name}"
     # It compares digests as text, and a tag never equals a digest, whatever bytes the tag names.
     by_digest = target.by_digest or is_digest(dependency.constraints)

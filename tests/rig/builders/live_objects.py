@@ -185,6 +185,26 @@ def image_config(name: str, prefix: str, spec: Mapping[str, Any]) -> Object:
     }
 
 
+def crossplane_deployment(version: str) -> Object:
+    """Return the Deployment of Crossplane itself."""
+    image = f"xpkg.crossplane.io/crossplane/crossplane:{version}"
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {
+            "name": "crossplane",
+            "namespace": "crossplane-system",
+            "uid": "uid-crossplane",
+            "labels": {"app": "crossplane"},
+        },
+        "spec": {
+            "replicas": 1,
+            "template": {"spec": {"containers": [{"name": "crossplane", "image": image}]}},
+        },
+        "status": {"availableReplicas": 1},
+    }
+
+
 def format_objects(objects: Sequence[Object], form: str = "yaml") -> str:
     """Return objects as kubectl prints them."""
     listed = {**_LISTED, "items": list(objects)}

@@ -14,6 +14,7 @@ from rig.builders.projects import World, at, small_world
 from rig.builders.stuck import STATES
 from rig.deploy.kustomize import ARGOCD, DEPLOY
 from rig.docs.examples import EXAMPLES
+from rig.docs.live_cluster import live_cluster, publish_packages
 from rig.docs.machine import Machine, copy_clone
 from rig.docs.mirror_registry import mirror_registry
 from rig.docs.move_examples import begin_step, read_steps
@@ -30,6 +31,8 @@ def find_scene(name: str) -> Scene:
 
 def surroundings(name: str) -> AbstractContextManager[dict[str, str]]:
     """Return the servers of a scene, with the variables by which programs find them."""
+    if name == "running-cluster":
+        return live_cluster()
     return mirror_registry() if name.startswith("mirror ") else nullcontext({})
 
 
@@ -112,6 +115,17 @@ def _stuck(_: str) -> Scene:
         net = package("net v1.0.0", object_name="net")
         write_lock(project, Lock({net.source: net}))
         return folder
+
+    return make
+
+
+def _running_cluster(_: str) -> Scene:
+    """A new repository, beside the registry that a cluster has its packages from."""
+
+    def make(_: Path, folder: Path, machine: Machine) -> Path:
+        publish_packages(folder)
+        _init(folder / "repository", machine)
+        return folder / "repository"
 
     return make
 
@@ -278,6 +292,7 @@ _SCENES: dict[str, Callable[[str], Scene]] = {
     "contradiction": _contradiction,
     "first-edge": _first_edge,
     "stuck": _stuck,
+    "running-cluster": _running_cluster,
     "half-aliased": _half_aliased,
     "policy": _policy,
     "clone": _clone,
