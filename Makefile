@@ -122,7 +122,7 @@ servers: NOTE := $(E2E_NOTE)
 servers: go $(VENV)/ready tools
 	$(if $(filter 1,$(SHORT)),,@PYTHONPATH=tests $(BIN)/python -m rig.live.renovate --check)
 	$(BIN)/pip install --quiet --group e2e
-	PYTHONPATH=tests $(BIN)/python -m rig.live.go_builds
+	PYTHONPATH=tests $(BIN)/python -m rig.live.go_builds $(if $(filter 1,$(SHORT)),,--all)
 	$(if $(filter 1,$(SHORT)),,PYTHONPATH=tests $(BIN)/python -m rig.live.renovate)
 
 flux: servers

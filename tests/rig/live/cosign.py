@@ -1,6 +1,5 @@
 """Cosign of both generations, with keys of our own and without any server but a registry."""
 
-import json
 import os
 import subprocess
 from dataclasses import dataclass
@@ -20,8 +19,6 @@ class Cosign:
 
     program: Path
     folder: Path
-    # Whether a bundle is what it writes unless told otherwise.
-    bundles: bool
 
     @property
     def public_key(self) -> Path:
@@ -32,26 +29,21 @@ class Cosign:
         """Make a pair of keys."""
         self._run("generate-key-pair")
 
-    def sign(self, reference: str, *, legacy: bool = False) -> None:
+    def sign(self, reference: str, *, legacy: bool) -> None:
         """Sign an image by its digest, without a log entry."""
         self._run("sign", *self._signing(legacy=legacy), "--yes", reference)
 
-    def attest(self, reference: str, kind: str, predicate: object, *, legacy: bool = False) -> None:
-        """Attach an attestation to an image."""
-        file = self.folder / "predicate.json"
-        file.write_text(json.dumps(predicate))
-        options = ("--predicate", str(file), "--type", kind)
-        self._run("attest", *self._signing(legacy=legacy), *options, "--yes", reference)
-
-    def verify(self, reference: str) -> str:
-        """Verify the signatures of an image; raise if there is no good one."""
-        return self._run("verify", *_OPEN, "--key", str(self.public_key), "--insecure-ignore-tlog", reference)
+    def verify(self, reference: str, key: Path, root: Path, *, legacy: bool) -> str:
+        """Verify the signatures of an image without a log; fail if there is no good one."""
+        form = ("--new-bundle-format=false",) if legacy else ("--new-bundle-format", f"--trusted-root={root}")
+        options = ("--key", str(key), "--insecure-ignore-tlog", *form)
+        return self._run("verify", *_OPEN, *options, reference)
 
     def _signing(self, *, legacy: bool) -> tuple[str, ...]:
-        options = (*_OPEN, "--key", str(self.folder / "cosign.key"), "--tlog-upload=false")
-        if not self.bundles:
-            return options
-        return (*options, "--use-signing-config=false", f"--new-bundle-format={str(not legacy).lower()}")
+        form = f"--new-bundle-format={str(not legacy).lower()}"
+        # Version 3 would ask a service for how to sign.
+        alone = ("--tlog-upload=false", "--use-signing-config=false")
+        return (*_OPEN, "--key", str(self.folder / "cosign.key"), form, *alone)
 
     def _run(self, *arguments: str) -> str:
         done = subprocess.run(
@@ -75,4 +67,6 @@ def build_cosigns(folder: Path) -> tuple[Cosign, Cosign]:
 def _prepare(recipe: Recipe, folder: Path) -> Cosign:
     own = folder / recipe.version
     own.mkdir(parents=True)
-    return Cosign(build(recipe) / recipe.name, own, bundles=recipe is COSIGNS[-1])
+    cosign = Cosign(build(recipe) / recipe.name, own)
+    cosign.make_keys()
+    return cosign

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rig.live.recipes import MAINS, RECIPES, Recipe
+from rig.live.recipes import MAINS, MORE, RECIPES, Recipe
 from rig.processes import dying_with_us
 
 # Read before a test hides the user's settings: builds are kept across runs and clones.
@@ -142,9 +142,9 @@ def _run(command: list[str], folder: Path) -> str:
 
 
 def main() -> None:
-    """Build everything; with --check, only see that this could be done."""
+    """Build the servers, with --all everything; with --check, only see that this could be done."""
     if "--check" not in sys.argv:
-        for one in RECIPES:
+        for one in (*RECIPES, *MORE) if "--all" in sys.argv else RECIPES:
             print(build(one))
     elif not all(map(is_built, RECIPES)):
         find_go()

@@ -114,3 +114,5 @@ KUBERNETES = Recipe(
     ),
 )
 RECIPES = (KUBERNETES, CROSSPLANE, PACKAGE_PARSER, ARGOCD)
+# What only some of the tests need, and takes long.
+MORE = (SIGNATURE_VERIFIER, *COSIGNS)

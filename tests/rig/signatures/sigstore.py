@@ -20,6 +20,7 @@ NOW = 1_750_000_000
 _ISSUER_OID = x509.ObjectIdentifier("1.3.6.1.4.1.57264.1.1")
 _ISSUER_V2_OID = x509.ObjectIdentifier("1.3.6.1.4.1.57264.1.8")
 _SCT_OID = x509.ObjectIdentifier("1.3.6.1.4.1.11129.2.4.2")
+_SINCE = {"start": "2020-01-01T00:00:00Z"}
 _YEARS = timedelta(days=3_650)
 
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
@@ -143,7 +144,14 @@ class Sigstore:
             {
                 "mediaType": "application/vnd.dev.sigstore.trustedroot+json;version=0.1",
                 "tlogs": [_log(self.signature_log)],
-                "certificateAuthorities": [{"certChain": {"certificates": certificates}}],
+                "certificateAuthorities": [
+                    {
+                        "subject": {"organization": "example.org", "commonName": "authority"},
+                        "uri": "https://authority.example.org",
+                        "certChain": {"certificates": certificates},
+                        "validFor": _SINCE,
+                    }
+                ],
                 "ctlogs": [_log(self.certificate_log)],
             }
         ).encode()
@@ -200,7 +208,13 @@ def _usage(*, digital_signature: bool = False, key_cert_sign: bool = False) -> x
 
 def _log(key: ec.EllipticCurvePrivateKey) -> dict[str, Any]:
     return {
-        "publicKey": {"rawBytes": b64(public_der(key)), "keyDetails": "PKIX_ECDSA_P256_SHA_256"},
+        "baseUrl": "https://log.example.org",
+        "hashAlgorithm": "SHA2_256",
+        "publicKey": {
+            "rawBytes": b64(public_der(key)),
+            "keyDetails": "PKIX_ECDSA_P256_SHA_256",
+            "validFor": _SINCE,
+        },
         "logId": {"keyId": b64(hashlib.sha256(public_der(key)).digest())},
     }
 
