@@ -138,6 +138,8 @@ def _old_version(spec: Fields, entry: Fields, name: str, served: Any, storage: A
     if schema is None:
         schema = dict(_ANY_SCHEMA)
     else:
+        # Schemas of that time often leave out the only type that a whole object can have.
+        schema = {"type": "object", **schema} if isinstance(schema, dict) else schema
         _check_schema(schema, (*given.place, "openAPIV3Schema"), given)
     own = {key: entry.get(key) or spec.get(key) for key in ("subresources", "additionalPrinterColumns")}
     columns = [

@@ -71,8 +71,14 @@ def find_registry(folder: Path) -> Path | None:
         return None
     if is_folder(folder / REGISTRY_FOLDER):
         return folder / REGISTRY_FOLDER
-    # What an image has as `.registry` often has another name in its repository.
-    return folder if is_file(folder / APP_FILE) or folder.name == REGISTRY_FOLDER else None
+    return folder if folder.name == REGISTRY_FOLDER or _is_registry(folder) else None
+
+
+def _is_registry(folder: Path) -> bool:
+    """Return whether a folder has what `.registry` has in an image: in a repository it often has another name."""
+    if not is_file(folder / APP_FILE):
+        return False
+    return is_folder(folder / "resources") or any(folder.glob("*crd.yaml"))
 
 
 def read_tree(registry: Path, limits: Limits, found: Findings) -> Tree:

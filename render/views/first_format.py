@@ -5,7 +5,7 @@ from typing import Any
 
 from render.packages_v1.convert import Converted
 from render.texts import visible
-from render.views.inspection import format_inspection, inspection_document
+from render.views.inspection import format_inspection, in_short, inspection_document
 from render.xpkg.inspect import Inspection
 
 FORMAT = "Packages v1"
@@ -44,17 +44,11 @@ def _crds(converted: Converted) -> Iterator[str]:
         yield f"  {visible(metadata['name'])}  ({spec['scope']}; {', '.join(map(_version, spec['versions']))})"
         for key in ("labels", "annotations"):
             for name, text in metadata.get(key, {}).items():
-                yield f"    {visible(name)}: {_shown(text)}"
+                yield f"    {visible(name)}: {visible(in_short(text), limit=_VALUE_CHARACTERS)}"
 
 
 def _version(version: Mapping[str, Any]) -> str:
     return visible(str(version["name"])) + (" stored" if version.get("storage") else "")
-
-
-def _shown(text: str) -> str:
-    if text.startswith("data:"):
-        return f"{visible(text.partition(',')[0])}, {len(text):,} bytes"
-    return visible(" ".join(text.split()), limit=_VALUE_CHARACTERS)
 
 
 def _beside(converted: Converted) -> Iterator[str]:

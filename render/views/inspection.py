@@ -115,7 +115,7 @@ def _about(found: Inspection, format: str) -> Iterator[str]:
     if others:
         yield ""
         yield "Annotations"
-        yield from _table({name: " ".join(text.split()) for name, text in sorted(others.items())})
+        yield from _table({name: in_short(text) for name, text in sorted(others.items())})
 
 
 def _dependencies(found: Inspection) -> Iterator[str]:
@@ -168,6 +168,13 @@ def _notes(found: Inspection) -> Iterator[str]:
     if wrong:
         kind = found.metadata.kind
         yield f"note: Crossplane leaves out {counted(len(wrong), 'object')}: a {kind} may hold only {format_allowed(kind)}"
+
+
+def in_short(text: str) -> str:
+    """Return an annotation in one line; of a data URI, its type and its length."""
+    if text.startswith("data:"):
+        return f"{text.partition(',')[0]}, {len(text):,} bytes"
+    return " ".join(text.split())
 
 
 def _table(rows: Mapping[str, str]) -> Iterator[str]:

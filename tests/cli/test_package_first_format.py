@@ -170,7 +170,7 @@ def test_all_problems_come_at_once_and_nothing_is_written(
         here / "sample-stack",
         {
             "a/app.yaml": APP,
-            "b/crd.yaml": crd("Other", validation="{openAPIV3Schema: {properties: {}}}"),
+            "b/crd.yaml": crd("Other", validation="{openAPIV3Schema: {type: array}}"),
             "icon.png": b"x" * (256 << 10),
             "behavior.yaml": "{}",
             "install.yaml": INSTALL_OWN_IMAGE,

@@ -114,11 +114,23 @@ def test_a_status_and_a_time_of_creation_are_left_out() -> None:
 
 
 def test_a_schema_that_is_not_structural_is_refused_with_its_path() -> None:
-    text = crd(validation="{openAPIV3Schema: {properties: {spec: {type: object}}}}")
+    text = crd(validation="{openAPIV3Schema: {properties: {spec: {properties: {}}}}}")
 
     assert problems(package({"resources/crd.yaml": text})) == [
-        f"{PLACE}: spec.validation.openAPIV3Schema.type: it is missing, so the schema is not structural"
+        f"{PLACE}: spec.validation.openAPIV3Schema.properties.spec.type: "
+        "it is missing, so the schema is not structural"
     ]
+
+
+def test_a_schema_without_a_type_is_that_of_an_object() -> None:
+    text = crd(validation="{openAPIV3Schema: {properties: {spec: {type: object}}}}")
+
+    [version] = only_crd(package({"resources/crd.yaml": text}))["spec"]["versions"]
+
+    assert version["schema"]["openAPIV3Schema"] == {
+        "type": "object",
+        "properties": {"spec": {"type": "object"}},
+    }
 
 
 def test_preserving_unknown_fields_beside_a_schema_is_a_warning() -> None:

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from rig.builders.first_format import package, write_package
+from rig.builders.first_format import APP, crd, package, write_package
 from rig.builders.packages import PROVIDER, write_files
 
 from render.limits import LimitExceeded, Limits
@@ -22,8 +22,13 @@ def test_the_registry_folder_itself_is_one_too(tmp_path: Path) -> None:
     assert find_registry(tmp_path / ".registry") == tmp_path / ".registry"
 
 
-def test_a_folder_of_another_name_is_one_if_it_has_app_yaml(tmp_path: Path) -> None:
-    assert find_registry(write_files(tmp_path, package())) == tmp_path
+@pytest.mark.parametrize("other", ["resources/crd.yaml", "mytype.crd.yaml"])
+def test_a_folder_of_another_name_is_one_if_it_has_app_yaml_and_crds(tmp_path: Path, other: str) -> None:
+    assert find_registry(write_files(tmp_path, {"app.yaml": APP, other: crd()})) == tmp_path
+
+
+def test_a_folder_that_only_has_an_app_yaml_is_none(tmp_path: Path) -> None:
+    assert find_registry(write_files(tmp_path, {"app.yaml": "kind: Deployment\n"})) is None
 
 
 @pytest.mark.parametrize("name", ["crossplane.yaml", "upbound.yaml", "index.json"])
