@@ -178,6 +178,10 @@ def build(
         ", ".join(f"{count} {kind}" for kind, count in count_kinds(built.objects).items()) or "no objects"
     )
     output.say(f"built {built.metadata.kind} {built.metadata.name} ({counts}), {built.image.digest}")
+    if built.metadata.crds:
+        output.warn(
+            "it depends on CRDs, which Crossplane does not resolve: a folder that locks it detaches it"
+        )
     if converted:
         _write_manifests(output, converted, chosen.manifests or manifests_folder(converted, written, layout))
     output.result("".join(f"{name}\n" for name in written))

@@ -344,3 +344,47 @@ def test_a_source_of_the_catalog_that_is_gone_is_named_with_its_place(world: Wor
     )
 
     run_command("lock", str(folder)).assert_refused(1, "xplock.yaml: catalog[1]: ", at("gone"))
+
+
+def test_building_a_package_that_depends_on_a_crd_warns(tmp_path: Path) -> None:
+    meta = "apiVersion: meta.pkg.crossplane.io/v1\nkind: Configuration\nmetadata: {name: app}\n"
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app/crossplane.yaml").write_text(f"{meta}spec: {{dependsOn: [{{crd: {BUCKET}}}]}}\n")
+
+    ran = run_command("package", "build", str(tmp_path / "app"), "-o", str(tmp_path / "app.xpkg"))
+
+    assert ran.code == 0, ran.stderr
+    assert "warning: it depends on CRDs, which Crossplane does not resolve" in ran.stderr
+
+
+class TestInstallObject:
+    """`spec.crd` of a ClusterPackageInstall: a root whose package is found when the folder is locked."""
+
+    def project(self, world: World, crd: str, more: str = CATALOG) -> Path:
+        folder = world.project("install", more=more)
+        (folder / "install.yaml").write_text(
+            "apiVersion: packages.crossplane.io/v1alpha1\n"
+            "kind: ClusterPackageInstall\n"
+            "metadata: {name: my-storage}\n"
+            f"spec: {{crd: {crd}}}\n"
+        )
+        return folder
+
+    def test_its_package_is_installed_under_its_name_and_it_is_not_rendered(self, world: World) -> None:
+        folder = self.project(world, BUCKET)
+
+        lock(folder)
+
+        rendered = run_command("render", str(folder)).stdout
+        assert locked(folder) == {"s3": "v1.1.0"}
+        assert "kind: Provider\nmetadata:\n  name: my-storage\n" in rendered
+        assert "ClusterPackageInstall" not in rendered
+        assert "you  bucket.s3" in run_command("why", "crd:bucket", str(folder)).stdout
+        assert run_command("lock", "--check", str(folder)).code == 0
+
+    def test_a_crd_that_nothing_defines_is_named_with_its_place(self, world: World) -> None:
+        folder = self.project(world, "bukket.s3.example.org")
+
+        run_command("lock", str(folder)).assert_refused(
+            4, "you ask for bukket.s3.example.org (install.yaml", "buckets.s3.example.org (v1)"
+        )

@@ -84,7 +84,6 @@ class Closure:
         self._resolution = resolution
         self._wanted = wanted
         self._served = served
-        self._edges = [edge for chosen in resolution.packages.values() for edge in chosen.dependencies]
         self._founded: dict[Source, bool] = {}
         self._indexes: dict[str, Index] = {}
 

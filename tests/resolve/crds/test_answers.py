@@ -430,3 +430,15 @@ def test_the_answer_of_the_last_lock_stays_and_no_other_source_is_opened() -> No
         "app": "v1.0.0",
         "other": "v1.0.0",
     }
+
+
+def test_one_kind_in_two_packages_of_the_closure_is_an_error_about_their_objects() -> None:
+    world = FakeCatalog(
+        {"app v1.0.0": {}, "s3 v1.0.0": {}, "other.example.org/acme/s3 v1.0.0": {}},
+        defines={"s3": BUCKETS, "other.example.org/acme/s3": BUCKETS},
+        crds={"app": ["bucket.s3.example.org"]},
+    )
+
+    error = error_of(world, "app", "s3", "other.example.org/acme/s3")
+
+    assert "2 packages install the same objects" in error.what
