@@ -160,8 +160,13 @@ class Layout:
             replace_file(self.folder / INDEX_FILE, format_images([*found, *entries]))
             replace_file(self.folder / MARKER, MARKER_TEXT)
 
+    def remove_leftovers(self) -> None:
+        """Remove what a killed process has left of the index."""
+        with self._locked():
+            self._remove_leftovers()
+
     def _remove_leftovers(self) -> None:
-        """Remove what a killed process left of these two files; who writes them has the lock."""
+        # Only a process that has the lock writes these two files.
         for name in (INDEX_FILE, MARKER):
             for leftover in self.folder.glob(f".{name}.*"):
                 leftover.unlink()

@@ -100,6 +100,8 @@ class FolderDestination:
         with writing_to(self.place):
             for part in blobs.glob(f".*{_PART}"):
                 part.unlink()
+            # This run may find nothing to change, and then would not touch the index.
+            self.layout.remove_leftovers()
 
     def find(self, source: Source, name: str) -> Digest | None:
         """Return the digest that the layout has under a tag or a digest."""
