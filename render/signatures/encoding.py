@@ -34,7 +34,13 @@ def read_object(data: bytes | str, known: Iterable[str], what: str) -> dict[str,
 
     try:
         text = data.decode() if isinstance(data, bytes) else data
-        value = json.loads(text, object_pairs_hook=unambiguous, parse_constant=_refuse, parse_float=_finite)
+        value = json.loads(
+            text,
+            object_pairs_hook=unambiguous,
+            parse_constant=_refuse,
+            parse_float=_finite,
+            parse_int=_whole,
+        )
     except (ValueError, RecursionError) as error:
         raise Refused(Reason.UNREADABLE, f"{what} cannot be read: {error}") from None
     if not isinstance(value, dict):
@@ -63,13 +69,19 @@ def text_at(value: Any, what: str, *way: str | int) -> str:
 
 
 def number_at(value: Any, what: str, *way: str | int) -> int:
-    """Return the whole number at the end of a way; bundles write it as a text."""
+    """Return the whole number at the end of a way."""
     found = dig(value, *way)
-    if isinstance(found, str) and re.fullmatch(r"[0-9]{1,16}", found, re.ASCII):
-        found = int(found)
     if not isinstance(found, int) or isinstance(found, bool) or not 0 <= found < _LARGEST:
         raise Refused(Reason.UNREADABLE, f"{what} has no number at {'.'.join(map(str, way))}")
     return found
+
+
+def written_number_at(value: Any, what: str, *way: str | int) -> int:
+    """Return a whole number that is written as a text, as bundles do it."""
+    found = text_at(value, what, *way)
+    if not re.fullmatch(r"[0-9]{1,16}", found, re.ASCII) or int(found) >= _LARGEST:
+        raise Refused(Reason.UNREADABLE, f"{what} has no number at {'.'.join(map(str, way))}")
+    return int(found)
 
 
 def unbase64(text: str, what: str) -> bytes:
@@ -96,6 +108,12 @@ def pem_blocks(text: str) -> list[tuple[str, bytes]]:
 
 def _refuse(name: str) -> NoReturn:
     raise ValueError(f"JSON has no {name}")
+
+
+def _whole(text: str) -> int:
+    # Go reads each number of an unknown field as a float, too.
+    _finite(text)
+    return int(text)
 
 
 def _finite(text: str) -> float:

@@ -6,6 +6,8 @@ from enum import StrEnum
 
 SIGNATURE = "dev.cosignproject.cosign/signature"
 CERTIFICATE = "dev.sigstore.cosign/certificate"
+# From the issuer of that certificate to a root.
+CHAIN = "dev.sigstore.cosign/chain"
 ENTRY = "dev.sigstore.cosign/bundle"
 
 

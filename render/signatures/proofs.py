@@ -8,8 +8,8 @@ from render.signatures.claims import Envelope, read_envelope, read_predicate_typ
 from render.signatures.crypto.certificates import Certificate
 from render.signatures.crypto.chains import find_chain, require_listed, require_valid
 from render.signatures.crypto.keys import PublicKey
-from render.signatures.encoding import dig, number_at, read_object, text_at, unbase64
-from render.signatures.found import CERTIFICATE, ENTRY, SIGNATURE, Attached, Form
+from render.signatures.encoding import dig, read_object, text_at, unbase64, written_number_at
+from render.signatures.found import CERTIFICATE, CHAIN, ENTRY, SIGNATURE, Attached, Form
 from render.signatures.identities import require_identity
 from render.signatures.log_entries import LogEntry, hash_of, parse_entry, read_logged, require_promised
 from render.signatures.refusals import Reason, Refused
@@ -82,7 +82,7 @@ def _prove_certificate(one: Attached, read: _Read, believed: Believed, root: Tru
         raise Refused(Reason.WRONG_FORM, "it was signed with a key, and has no certificate")
     if root is None:
         raise Refused(Reason.UNKNOWN, f"certificates are judged by a trusted root, --trusted-root; {ADVICE}")
-    chain = find_chain(certificate, root.roots, root.intermediates)
+    chain = find_chain(certificate, root.roots, root.intermediates or _sent_along(one))
     if not believed.ignores_sct:
         require_listed(chain, root.certificate_logs)
     signature = _find_made(read, certificate.key, "sha256")
@@ -91,6 +91,12 @@ def _prove_certificate(one: Attached, read: _Read, believed: Believed, root: Tru
     issuer, subjects = certificate.issuer, certificate.subjects
     require_identity(believed.identities, issuer, subjects)
     return Proof(issuer=issuer, subjects=subjects, predicate=read.predicate, since=time)
+
+
+def _sent_along(one: Attached) -> list[Certificate]:
+    """Return the certificates that came with a signature but for the last one, which counts as a root."""
+    text = one.annotation(CHAIN)
+    return Certificate.from_pem(text)[:-1] if text else []
 
 
 def _find_made(read: _Read, key: PublicKey, algorithm: str) -> str:
@@ -166,8 +172,8 @@ def find_entry(one: Attached) -> LogEntry | None:
         raise Refused(Reason.UNKNOWN, "its log promises nothing in the entry; such newer logs are not read")
     return LogEntry(
         unbase64(text_at(value, _WHAT, "canonicalizedBody"), _WHAT),
-        number_at(value, _WHAT, "integratedTime"),
-        number_at(value, _WHAT, "logIndex"),
+        written_number_at(value, _WHAT, "integratedTime"),
+        written_number_at(value, _WHAT, "logIndex"),
         unbase64(text_at(value, _WHAT, "logId", "keyId"), _WHAT).hex(),
         unbase64(text_at(value, _WHAT, "inclusionPromise", "signedEntryTimestamp"), _WHAT),
     )

@@ -3,7 +3,9 @@
 import base64
 import hashlib
 import json
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -15,7 +17,7 @@ from rig.signatures.sigstore import ISSUER, NOW, SUBJECT, Sigstore, b64, new_key
 
 from render.references import Digest
 from render.signatures.crypto.keys import PublicKey
-from render.signatures.found import CERTIFICATE, ENTRY, SIGNATURE, Attached, Form
+from render.signatures.found import CERTIFICATE, CHAIN, ENTRY, SIGNATURE, Attached, Form
 from render.signatures.proofs import Believed, prove
 from render.signatures.refusals import Reason, Refused
 from render.signatures.rules import Identity
@@ -124,6 +126,32 @@ def test_a_damaged_certificate_is_refused_and_nothing_worse() -> None:
                 )
 
 
+_LOAD = """
+import sys
+from render.signatures.crypto.certificates import Certificate
+from render.signatures.refusals import Refused
+try:
+    Certificate.from_der(bytes.fromhex(sys.argv[1]))
+except Refused as error:
+    print(error.text)
+"""
+
+
+def test_a_certificate_that_the_library_only_warns_of_is_refused_without_a_word() -> None:
+    certificate = BY_CERTIFICATE.certificate
+    assert certificate
+    der = certificate.public_bytes(serialization.Encoding.DER)
+    serial = der.index(certificate.serial_number.to_bytes((certificate.serial_number.bit_length() + 8) // 8))
+
+    # Outside of tests, a warning is no error.
+    odd = (der[:serial] + b"\xff" + der[serial + 1 :]).hex()
+    done = subprocess.run(
+        [sys.executable, "-W", "default", "-c", _LOAD, odd], capture_output=True, text=True, timeout=60
+    )
+
+    assert (done.stdout, done.stderr) == ("a certificate cannot be read\n", "")
+
+
 def test_no_byte_of_an_envelope_in_a_bundle_can_be_changed() -> None:
     value = json.loads(BY_KEY.bundle(IMAGE).data)
     envelope = value["dsseEnvelope"]
@@ -204,6 +232,10 @@ def test_a_key_beside_a_certificate_of_another_key_is_not_good() -> None:
         b'{"critical":{"image":{"docker-manifest-digest":"%s"},"Image":{"docker-manifest-digest":"%s"}}}',
         b'{"critical":{"image":{"docker-manifest-digest":"%s","docker-manifest-digest":"%s"}}}',
         b'{"critical":{"image":{"docker-manifest-digest":"%s"}},"optional":NaN,"x":"%s"}',
+        b'{"critical":{"image":{"docker-manifest-digest":"%s"}},"optional":{"x":1e999,"y":"%s"}}',
+        b'{"critical":{"image":{"docker-manifest-digest":"%s"}},"optional":{"x":1"0","y":"%s"}}'.replace(
+            b'"0"', b"0" * 400
+        ),
         b'{"critical":{"image":{"docker-manifest-digest":"%s"}},"optional":"%s"}',
         b'{"critical":{"image":{"docker-manifest-digest":"%s"},"type":5},"x":"%s"}',
         b'["%s","%s"]',
@@ -269,6 +301,19 @@ def test_a_certificate_for_another_purpose_is_not_good() -> None:
     certificate = SIGSTORE.certify(KEY, purposes=[ExtendedKeyUsageOID.SERVER_AUTH])
 
     assert reason_of(Signing(SIGSTORE, KEY, certificate).sign(IMAGE), OF_SUBJECT) is Reason.UNTRUSTED
+
+
+def test_authorities_that_come_with_a_signature_lead_to_a_root_that_knows_none_below_it() -> None:
+    rootless = replace(ROOT, intermediates=())
+    made = BY_CERTIFICATE.sign(IMAGE)
+    other = Sigstore(certificate_log=SIGSTORE.certificate_log, signature_log=SIGSTORE.signature_log)
+    foreign = Signing(other, KEY, other.certify(KEY)).sign(IMAGE)
+    lonely = {name: text for name, text in made.annotations.items() if name != CHAIN}
+
+    assert prove(made, IMAGE, OF_SUBJECT, rootless).issuer == ISSUER
+    assert reason_of(replace(made, annotations=lonely), OF_SUBJECT, rootless) is Reason.UNTRUSTED
+    # It brings its own root along, which nobody has to believe.
+    assert reason_of(foreign, OF_SUBJECT, rootless) is Reason.UNTRUSTED
 
 
 def test_a_certificate_that_no_log_lists_is_good_only_where_the_rule_says_so() -> None:
@@ -340,6 +385,18 @@ def _intoto(version: str, made: Attached) -> dict[str, object]:
     signature = json.loads(made.data)["signatures"][0]["sig"]
     signed = {"sig": b64(signature), "publicKey": b64(public_pem(KEY))}
     return {"content": {"envelope": {"signatures": [signed]}, "hash": digest}}
+
+
+@pytest.mark.parametrize("name", ["integratedTime", "logIndex"])
+@pytest.mark.parametrize("odd", [str, float, lambda number: -number, lambda number: number << 60])
+def test_numbers_of_an_entry_are_whole_numbers(name: str, odd: Callable[[int], object]) -> None:
+    made = BY_KEY.sign(IMAGE)
+    entry = json.loads(made.annotation(ENTRY))
+    entry["Payload"][name] = odd(entry["Payload"][name])
+
+    changed = replace(made, annotations={**made.annotations, ENTRY: json.dumps(entry)})
+
+    assert reason_of(changed, OF_KEY) is Reason.UNREADABLE
 
 
 def test_the_key_in_an_entry_has_to_be_the_key() -> None:

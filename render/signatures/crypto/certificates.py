@@ -1,9 +1,11 @@
 """Certificates of signers, with the fields that a certificate authority for signatures writes."""
 
+import warnings
 from dataclasses import dataclass, field
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from render.signatures.crypto.keys import PublicKey
@@ -18,7 +20,12 @@ _UNDERSTOOD = (x509.BasicConstraints, x509.KeyUsage, x509.ExtendedKeyUsage, x509
 _UNREADABLE = (
     *(ValueError, TypeError, OverflowError, UnsupportedAlgorithm),
     *(x509.DuplicateExtension, x509.InvalidVersion, x509.UnsupportedGeneralNameType),
+    CryptographyDeprecationWarning,
 )
+# What the library only warns of, such as a serial number below zero, Go refuses.
+warnings.filterwarnings("error", category=CryptographyDeprecationWarning, module=__name__.replace(".", r"\."))
+# The kinds of names that are read as text; signers have one of these, or another name.
+_NAMED = (x509.DNSName, x509.RFC822Name, x509.UniformResourceIdentifier, x509.IPAddress)
 _WEAK = ("md5", "sha1")
 _UTF8 = 0x0C
 
@@ -90,7 +97,7 @@ class Certificate:
             names = self._read.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         except x509.ExtensionNotFound:
             return ()
-        plain = [str(one.value) for one in names if not isinstance(one, x509.OtherName | x509.DirectoryName)]
+        plain = [str(one.value) for one in names if isinstance(one, _NAMED)]
         other = [one.value for one in names if isinstance(one, x509.OtherName) and one.type_id == _OTHER_NAME]
         return (*plain, *map(_utf8_string, other))
 

@@ -9,7 +9,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
-from render.signatures.found import CERTIFICATE, ENTRY, SIGNATURE, Attached, Form
+from render.signatures.found import CERTIFICATE, CHAIN, ENTRY, SIGNATURE, Attached, Form
 from rig.signatures.sigstore import NOW, PrivateKey, Sigstore, b64, certificate_pem, public_der, public_pem
 
 SIMPLE_SIGNING = "application/vnd.dev.cosign.simplesigning.v1+json"
@@ -119,9 +119,7 @@ class Signing:
         found = {}
         if self.certificate:
             found[CERTIFICATE] = self.signer
-            found["dev.sigstore.cosign/chain"] = certificate_pem(self.sigstore.authority) + certificate_pem(
-                self.sigstore.root
-            )
+            found[CHAIN] = certificate_pem(self.sigstore.authority) + certificate_pem(self.sigstore.root)
         if self.logged:
             found[ENTRY] = json.dumps(self.sigstore.promise(body, at=self.at), separators=(",", ":"))
         return found
