@@ -12,9 +12,9 @@ from typing import IO
 
 from bench.measure import best_seconds, print_ratio, python
 from render.limits import Limits
+from render.xpkg.building.packing import compress, pack_tar
 from render.xpkg.contents import read_contents
 from render.xpkg.layers import read_entries, unpack
-from render.xpkg.packing import compress, pack_tar
 
 _SIZE = 100_000_000
 _WORDS = [

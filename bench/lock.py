@@ -11,8 +11,8 @@ from pathlib import Path
 
 from bench.registry import MiniRegistry, environment, reachable, serve_closure, serve_synthetic, write_project
 from render.limits import Limits
-from render.lock.file import read_lock
 from render.lock.model import Lock
+from render.lock.text.file import read_lock
 
 _LARGE = "xpkg.upbound.io/upbound/configuration-caas"
 _LARGE_VERSION = "v0.3.0"

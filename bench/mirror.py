@@ -26,8 +26,8 @@ from bench.registry import (
     write_project,
 )
 from render.limits import Limits
-from render.lock.file import read_lock
 from render.lock.model import Lock, LockedPackage
+from render.lock.text.file import read_lock
 from render.registry.oci import OCI_MANIFEST
 
 _ROOT, _VERSION = "xpkg.upbound.io/upbound/configuration-caas", "v0.3.0"

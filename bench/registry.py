@@ -25,7 +25,7 @@ from rig.registry.in_memory import MiniRegistry as MiniRegistry
 from rig.registry.proxy import Proxy as Proxy
 from rig.registry.pushed import Raw as Raw
 
-from render.xpkg.packing import PackedImage, pack_image
+from render.xpkg.building.packing import PackedImage, pack_image
 
 
 @contextmanager

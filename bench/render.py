@@ -13,11 +13,11 @@ from render.lifecycle.plan import make_plan
 from render.lifecycle.states import Context, StableResolution
 from render.lifecycle.write import make_lock
 from render.limits import Limits
-from render.lock.format import format_lock
-from render.requests import Root
+from render.lock.text.format import format_lock
 from render.resolve.model import Catalog, Wanted
 from render.resolve.resolve import resolve
 from render.system.files import LOCK_FILE
+from render.versions.requests import Root
 
 LARGE = "xpkg.upbound.io/upbound/configuration-caas:v0.3.0"
 HOME = "xpkg.example.org/acme"

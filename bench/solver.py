@@ -8,17 +8,17 @@ from typing import Any
 import resolvelib
 
 from bench.registry import PackageVersion, read_ecosystem
-from render.constraints import parse_constraint
 from render.limits import Limits
 from render.packages import Dependency, Kind, Metadata, Package
 from render.references import Digest, Reference, Source, parse_dependency_source, parse_reference
 from render.registry.oci import NotFound
-from render.requests import Request, Root
 from render.resolve.conflict import NoSolution
 from render.resolve.model import Wanted
 from render.resolve.resolve import resolve
-from render.semantic import order_candidates
-from render.versions import parse_candidate
+from render.versions.constraints import parse_constraint
+from render.versions.requests import Request, Root
+from render.versions.semantic import order_candidates
+from render.versions.version import parse_candidate
 from render.xpkg.definitions import Definitions
 
 _NAMES = ("package", "provider", "configuration", "function")

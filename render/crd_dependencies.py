@@ -7,10 +7,10 @@ import re
 from collections.abc import Collection
 from enum import StrEnum
 
-from render.constraints import ANY, Constraint
 from render.errors import InvalidInput
 from render.lean import dataclass
 from render.references import Digest, Source
+from render.versions.constraints import ANY, Constraint
 
 GRAMMAR = "<plural|singular|kind|*>.<group>[/<version>]"
 EXAMPLE = "buckets.s3.aws.upbound.io/v1beta1"

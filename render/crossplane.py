@@ -6,7 +6,7 @@ Measured on v2.3.4 and on v2.4. An unknown version counts as an old one wherever
 from collections.abc import Mapping
 
 from render.settings import PinMode, Settings
-from render.versions import Version
+from render.versions.version import Version
 
 # The first version of Crossplane that a setting works with. Before v1.20 an ImageConfig cannot rewrite an image, and up
 # to v2.1 Crossplane keeps the bytes it has when only the digest of a pin changes.

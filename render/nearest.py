@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher, get_close_matches
 
 from render.references import Source
-from render.semantic import order_candidates
-from render.versions import InvalidVersion, Version, parse_version
+from render.versions.semantic import order_candidates
+from render.versions.version import InvalidVersion, Version, parse_version
 
 _SHOWN = 3
 _NEAR = 0.6

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from render.constraints import ANY, Constraint
 from render.crd_dependencies import CrdRequest, asked_crd
 from render.digests import sha256_hex
 from render.lean import dataclass, field
 from render.references import Digest, PartialSource, Source
+from render.versions.constraints import ANY, Constraint
 
 PACKAGE_GROUP = "pkg.crossplane.io"
 _DEFINITIONS = frozenset(

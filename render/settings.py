@@ -8,9 +8,9 @@ from render.crd_dependencies import CatalogSource
 from render.lean import TYPE_CHECKING, dataclass, field
 from render.mirrors import Mirror
 from render.moves import Move
-from render.requests import Root
 from render.rewrites import Rewrite
-from render.versions import Version
+from render.versions.requests import Root
+from render.versions.version import Version
 
 if TYPE_CHECKING:
     # What is rendered has them applied already.

@@ -17,7 +17,7 @@ from render.mirrors import Mirror
 from render.overrides import Override
 from render.rewrites import Rewrite
 from render.settings import PinMode, Settings
-from render.versions import parse_version
+from render.versions.version import parse_version
 
 NATIVE = Settings(pin=PinMode.NATIVE)
 USED = {

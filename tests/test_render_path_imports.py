@@ -9,7 +9,7 @@ from rig.builders.locks import lock, package
 
 from render.inputs.projects import read_inputs
 from render.limits import Limits
-from render.lock.format import format_lock
+from render.lock.text.format import format_lock
 from render.system.files import LOCK_FILE
 
 ROOT = """
@@ -50,7 +50,7 @@ SLOW = (
     "click",
     "urllib3",
 )
-STAGES = ("render.registry", "render.xpkg", "render.resolve", "render.inputs.kustomization_checks")
+STAGES = ("render.registry", "render.xpkg", "render.resolve", "render.inputs.kustomizations.checks")
 
 
 @pytest.fixture
@@ -72,7 +72,9 @@ def modules_of(folder: Path, script: str = SCRIPT) -> set[str]:
 def test_a_plain_folder_is_rendered_without_parsers_programs_or_other_stages(project: Path) -> None:
     loaded = modules_of(project)
 
-    assert [name for name in (*PARSERS, *SLOW, *STAGES, "render.inputs.settings") if name in loaded] == []
+    assert [
+        name for name in (*PARSERS, *SLOW, *STAGES, "render.inputs.settings.file") if name in loaded
+    ] == []
 
 
 def test_settings_cost_their_table_and_nothing_else(project: Path) -> None:
@@ -80,7 +82,7 @@ def test_settings_cost_their_table_and_nothing_else(project: Path) -> None:
 
     loaded = modules_of(project)
 
-    assert "render.inputs.settings" in loaded
+    assert "render.inputs.settings.file" in loaded
     assert [name for name in (*PARSERS, *SLOW, *STAGES) if name in loaded] == []
 
 

@@ -11,9 +11,9 @@ from render.live.lock import LiveLock, parse_live_lock
 from render.lock.diff import LockDiff, diff_locks
 from render.lock.freshness import require_lock
 from render.lock.model import Lock
-from render.lock.parse import parse_lock
+from render.lock.text.parse import parse_lock
 from render.system.files import LOCK_FILE, is_file, is_folder, read_plain
-from render.versions import Version
+from render.versions.version import Version
 
 
 class UnlockedRevision(Differs):

@@ -15,8 +15,8 @@ from render.errors import RenderError
 from render.lean import dataclass
 from render.packages import Package
 from render.references import Reference, Source
-from render.requests import Root
 from render.system.files import LOCK_FILE, is_there
+from render.versions.requests import Root
 
 if TYPE_CHECKING:
     from render.app.world import World
@@ -50,7 +50,7 @@ def start_requests(
     if is_there(folder / LOCK_FILE):
         return None
     # Imported late: a lock that is up to date needs no HTTP.
-    from render.app.policies import read_policies
+    from render.app.trust.policies import read_policies
     from render.app.world import open_world
     from render.inputs.projects import read_inputs
     from render.policy.judge import Judge

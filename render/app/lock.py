@@ -15,8 +15,8 @@ from render.folders.sharing import refuse_shared
 from render.folders.users import find_users, needed_packages
 from render.inputs.projects import read_settings
 from render.limits import Limits
-from render.lock.file import read_lock, write_lock
 from render.lock.model import Lock, State
+from render.lock.text.file import read_lock, write_lock
 from render.references import Source
 from render.system.boundary import real_path
 from render.system.files import LOCK_FILE

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from render.app.head_start import HeadStart
 from render.app.operator_settings import OperatorSettings
-from render.app.policies import make_judge, read_policies
 from render.app.reporter import Progress, Reporter
+from render.app.trust.policies import make_judge, read_policies
 from render.commands import LockCall
 from render.crossplane import note_on_crossplane
 from render.errors import RenderError, Unavailable, Unsatisfiable, in_one_line
@@ -31,12 +31,12 @@ from render.lifecycle.update import (
 )
 from render.limits import Limits
 from render.lock.definitions import keep_without_digests
-from render.lock.file import read_lock_bytes
-from render.lock.format import check_revision, format_lock
 from render.lock.model import FORMAT_REVISION, Lock, LockedPackage, State
 from render.lock.online.published import Witness, drop_missing_pins, missing_versions
 from render.lock.online.verify import VerifyFinding, verify_tag
 from render.lock.policies import require_allowed
+from render.lock.text.file import read_lock_bytes
+from render.lock.text.format import check_revision, format_lock
 from render.packages import Package
 from render.policy.judge import Judge
 from render.policy.model import Policy
@@ -49,7 +49,7 @@ from render.texts import first_names
 from render.xpkg.definitions import Definitions
 
 if TYPE_CHECKING:
-    from render.app.evidence import KnownSignatures
+    from render.app.trust.evidence import KnownSignatures
     from render.app.world import World
     from render.xpkg.catalog import Catalog as PackageCatalog
 
@@ -321,7 +321,7 @@ class Resolver:
         if not any(policy.needs_signatures for policy in policies):
             return None
         # Imported late: few policies ask for signatures.
-        from render.app.evidence import LockedSignatures, open_signatures
+        from render.app.trust.evidence import LockedSignatures, open_signatures
 
         catalog = self.catalog(inputs)
         if self._offline or self._world is None:

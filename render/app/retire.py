@@ -13,10 +13,10 @@ from render.lifecycle.retiring.retire import Retirement, require_agreed, require
 from render.lifecycle.states import was_guarded
 from render.limits import Limits
 from render.live.objects import parse_live_objects
-from render.lock.file import read_lock, write_lock
-from render.lock.format import PACKAGE_API, format_lock
 from render.lock.freshness import require_consistent_lock
 from render.lock.model import LockedPackage, State
+from render.lock.text.file import read_lock, write_lock
+from render.lock.text.format import PACKAGE_API, format_lock
 from render.manifests.sync_annotations import find_guards
 from render.names import revision_name
 from render.system.boundary import real_path

@@ -6,19 +6,19 @@ from pathlib import Path
 
 from render.app.resolver import Outcome, Resolver
 from render.commands import xplock
-from render.constraints import parse_constraint
 from render.errors import InvalidInput
 from render.inputs.projects import Edits, NothingAsked
 from render.inputs.root_files import add_root_file, check_file_name, remove_root_files, require_place
 from render.inputs.roots import parse_package, parse_request
 from render.lifecycle.update import CurrentLock
-from render.lock.file import read_lock, write_lock
 from render.lock.lookup import NameIndex, find_source, index_installed
 from render.lock.model import Lock
+from render.lock.text.file import read_lock, write_lock
 from render.references import InvalidReference, Source, is_tag
-from render.requests import Request, Root
 from render.system.files import remove_file, replace_file
 from render.texts import first_names
+from render.versions.constraints import parse_constraint
+from render.versions.requests import Request, Root
 
 # The place of a root that no file has yet.
 _COMMAND_LINE = "the command line"

@@ -12,15 +12,15 @@ from render.commands import LockCall, as_path, shell
 from render.errors import Differs, RenderError
 from render.inputs.projects import NothingAsked, read_inputs, read_settings
 from render.inputs.roots import parse_package
-from render.lock.file import read_lock
 from render.lock.freshness import require_consistent_lock
 from render.lock.lookup import find_source
 from render.lock.model import Lock, State
 from render.lock.online.verify import Trouble, VerifyFinding, verify_lock
+from render.lock.text.file import read_lock
 from render.references import InvalidReference, Source
 from render.rewrites import Rewrite
-from render.semantic import order_candidates
 from render.texts import counted
+from render.versions.semantic import order_candidates
 from render.views.outdated import Standing, find_standings, wanted_packages
 from render.views.versions import Offered
 

@@ -24,9 +24,9 @@ from render.git.revisions import find_files, last_touch, read_message
 from render.git.trailers import digest_inputs, find_trailers
 from render.inputs.projects import Inputs
 from render.lean import replace
-from render.lock.format import format_lock
+from render.lock.text.format import format_lock
 from render.system.deadline import Deadline
-from render.views.commit_message import LockChange, format_message, format_subject
+from render.views.commits.commit_message import LockChange, format_message, format_subject
 
 
 class LockCommitted(RenderError):

@@ -123,7 +123,7 @@ def _find_problem(name: str, text: str, inputs: Inputs) -> str:
 def _find_misplaced(text: str, project: Path) -> str:
     """Return why a folder can be no overlay; found later, the error would not name the parameter."""
     # Imported late: few Applications name an overlay.
-    from render.inputs.kustomization_checks import repository_of
+    from render.inputs.kustomizations.checks import repository_of
 
     overlay = real_path(project / text)
     if overlay == real_path(project):

@@ -4,7 +4,6 @@ import posixpath
 import re
 from collections.abc import Mapping
 
-from render.constraints import InvalidConstraint, parse_constraint
 from render.errors import Differs
 from render.git.credentials import InvalidAuthoritiesFile, InvalidTokenFile, Token
 from render.git.credentials import read_authorities as read_git_authorities
@@ -14,6 +13,7 @@ from render.lean import dataclass
 from render.limits import Limits
 from render.system.files import LOCK_FILE
 from render.texts import hides_something
+from render.versions.constraints import InvalidConstraint, parse_constraint
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _HEADS = "refs/heads/"

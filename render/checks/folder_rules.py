@@ -18,7 +18,7 @@ from render.inputs.record import REWRITE, ROOT, SETTING
 from render.lean import replace
 from render.lock.freshness import MissingLock, StaleLock
 from render.lock.model import Lock
-from render.lock.parse import InvalidLock
+from render.lock.text.parse import InvalidLock
 from render.settings import SETTINGS_FILE
 from render.system.files import LOCK_FILE
 

@@ -66,7 +66,7 @@ def _read_entries(folder: Path, limits: Limits) -> Iterator[_Entry]:
         if len(files) != 1:
             return
         # Imported late: most folders have no kustomization.
-        from render.inputs.kustomization_checks import read_paths
+        from render.inputs.kustomizations.checks import read_paths
 
         paths = read_paths(files[0], limits)
     except RenderError:

@@ -10,11 +10,11 @@ from render.errors import RenderError
 from render.inputs.projects import Inputs, read_inputs
 from render.lean import TYPE_CHECKING, Any, TypeVar, replace
 from render.limits import Limits
-from render.lock.file import read_lock_bytes
 from render.lock.freshness import find_contradictions, staleness_of
 from render.lock.graph import LockGraph
 from render.lock.model import Lock
-from render.lock.parse import parse_lock
+from render.lock.text.file import read_lock_bytes
+from render.lock.text.parse import parse_lock
 from render.manifests.objects import render_lock
 from render.system.boundary import real_path
 from render.system.files import LOCK_FILE

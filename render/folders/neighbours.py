@@ -11,10 +11,10 @@ from render.errors import Differs, Unsatisfiable
 from render.folders.members import Member, Uses, find_used, read_members
 from render.limits import LimitExceeded, Limits
 from render.lock.candidates import installed_candidate
-from render.lock.file import read_lock
 from render.lock.freshness import check_closure
 from render.lock.graph import LockGraph, find_successors
 from render.lock.model import Lock, LockedPackage, Provided, named_source
+from render.lock.text.file import read_lock
 from render.moves import Consent, Move, add_moves, follow_moves
 from render.references import Source
 from render.resolve.model import Candidate

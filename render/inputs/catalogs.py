@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from render.constraints import parse_constraint
 from render.crd_dependencies import CATALOG_API, CATALOG_KIND, NO_SINGULAR, CatalogRow, make_crd
 from render.errors import RenderError, in_one_line
 from render.inputs.problems import placed
 from render.limits import Limits
 from render.references import parse_digest, parse_source
+from render.versions.constraints import parse_constraint
 from render.yaml.documents import file_rules, parse_documents
 from render.yaml.fields import Fields, Problems
 

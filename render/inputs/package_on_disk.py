@@ -8,7 +8,7 @@ from render.inputs.problems import placed
 from render.limits import Limits
 from render.packages import Dependency, Kind, is_project
 from render.references import Source
-from render.requests import CrdRoot, Request, Root
+from render.versions.requests import CrdRoot, Request, Root
 from render.xpkg.crd_fields import CRD_KEY
 from render.xpkg.metadata import InvalidMetadata, parse_metadata, parse_project
 from render.yaml.documents import InvalidDocument, meta_rules, parse_documents

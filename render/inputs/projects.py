@@ -14,11 +14,11 @@ from render.inputs.roots import Document, agree_on_crds, agree_on_rewrites, agre
 from render.lean import Any, dataclass, field, replace
 from render.limits import Limits
 from render.packages import is_meta, is_project
-from render.requests import CrdRoot, Root
 from render.rewrites import Rewrite
 from render.settings import SETTINGS_FILE, Settings
 from render.system.boundary import Boundary
 from render.system.files import LOCK_FILE, PACKAGE_FILES, is_folder, is_there
+from render.versions.requests import CrdRoot, Root
 from render.yaml.documents import Rules, file_rules, iterate_documents
 from render.yaml.fields import Fields, Problems
 
@@ -172,7 +172,7 @@ def _read_settings(reader: "_Reader", names: Sequence[str]) -> Settings:
     if data is None:
         return Settings()
     # Imported late: only folders with settings need the table of keys.
-    from render.inputs.settings import parse_settings
+    from render.inputs.settings.file import parse_settings
 
     return parse_settings(data, reader.folder, reader.limits, reader.problems, reader.boundary)
 
@@ -286,8 +286,8 @@ class _Reader:
 
 def _kustomize(reader: _Reader, environ: Mapping[str, str]) -> list[Document]:
     # Imported late: only folders with a kustomization start a program.
-    from render.inputs.kustomization_checks import check_kustomizations
-    from render.inputs.kustomize import build_kustomization
+    from render.inputs.kustomizations.checks import check_kustomizations
+    from render.inputs.kustomizations.kustomize import build_kustomization
 
     limits = reader.limits
     reader.problems.extend(check_kustomizations(reader.folder, limits, reader.boundary))

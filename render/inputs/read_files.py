@@ -5,7 +5,7 @@ from pathlib import Path
 
 from render.errors import RenderError
 from render.inputs.folders import list_kustomizations, list_yaml_files, read_inside
-from render.inputs.kustomization_checks import read_paths
+from render.inputs.kustomizations.checks import read_paths
 from render.limits import Limits
 from render.settings import SETTINGS_FILE
 from render.system.files import LOCK_FILE, is_folder, is_there

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 
 from render.crd_dependencies import CatalogRow
 from render.digests import digest_value
-from render.requests import CrdRoot, Root
 from render.rewrites import Rewrite
 from render.settings import Settings
+from render.versions.requests import CrdRoot, Root
 
 # How the entry of an input starts; its source, prefix or key follows.
 ROOT = "root "

@@ -11,9 +11,9 @@ from render.inputs.roots import VERSION_ANNOTATION
 from render.limits import Limits
 from render.packages import PACKAGE_GROUP, Kind
 from render.references import Reference
-from render.requests import Root
 from render.settings import SETTINGS_FILE
 from render.system.files import LOCK_FILE, PACKAGE_FILES, is_there
+from render.versions.requests import Root
 from render.yaml.documents import cut_document, file_rules, parse_documents
 from render.yaml.writer import format_document
 

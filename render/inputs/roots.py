@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from render.constraints import parse_constraint
 from render.crd_dependencies import CrdRequest
 from render.errors import InvalidInput, RenderError
 from render.inputs.objects import check_numbers, is_object, list_items
@@ -20,9 +19,10 @@ from render.references import (
     parse_source,
     split_tag,
 )
-from render.requests import CrdRoot, Request, Root
 from render.rewrites import Rewrite
-from render.versions import check_tag
+from render.versions.constraints import parse_constraint
+from render.versions.requests import CrdRoot, Request, Root
+from render.versions.version import check_tag
 from render.yaml.fields import Fields, Problems
 
 

@@ -11,10 +11,10 @@ from render.lock.model import Lock, Provided
 from render.moves import Move, follow_moves, format_moves
 from render.names import is_dns_label, object_name
 from render.references import Source
-from render.requests import Root
 from render.resolve.owners import wanted_by
 from render.resolve.suggestions import IF_SUCCESSOR, format_offer, namesakes, suggest_moves
 from render.settings import SETTINGS_FILE
+from render.versions.requests import Root
 
 _SHOWN = 5
 

@@ -12,8 +12,8 @@ from render.lock.model import Lock, LockedPackage, State
 from render.moves import Move
 from render.packages import Kind
 from render.references import Source
-from render.requests import Root
 from render.texts import first_lines
+from render.versions.requests import Root
 
 _SHOWN, _SHOWN_PROBLEMS = 5, 20
 

@@ -18,9 +18,9 @@ from render.lock.model import Lock, LockedPackage, Provided, State, named_source
 from render.moves import Strategy
 from render.packages import CrdDependency, count_kinds, defined_groups, digest_objects
 from render.references import Source
-from render.requests import Root
 from render.resolve.model import Chosen, Edge
 from render.settings import Detach, PinMode
+from render.versions.requests import Root
 
 
 def make_plan(answer: StableResolution, context: Context) -> Plan:

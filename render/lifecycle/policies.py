@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from render.lifecycle.states import Plan
 from render.resolve.model import Chosen
-from render.versions import parse_candidate
+from render.versions.version import parse_candidate
 
 
 def note_policies(plan: Plan) -> Iterator[str]:

@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from render.constraints import parse_constraint
 from render.crd_dependencies import CrdAnswer
 from render.errors import InvalidInput
 from render.folders.neighbours import NamedLocks
@@ -15,9 +14,10 @@ from render.moves import Move
 from render.packages import Package
 from render.references import Digest, Reference, Source
 from render.registry.offline import CachedTags, Offline
-from render.requests import Request
 from render.resolve.model import Bound, Candidate, Catalog, Edge
-from render.versions import parse_candidate
+from render.versions.constraints import parse_constraint
+from render.versions.requests import Request
+from render.versions.version import parse_candidate
 from render.xpkg.definitions import Definitions
 
 

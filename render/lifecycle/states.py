@@ -14,9 +14,9 @@ from render.lock.model import Lock, LockedPackage, Provided, State
 from render.moves import Move, Strategy
 from render.policy.judge import Judge
 from render.references import Source
-from render.requests import CrdRoot, Root
 from render.resolve.model import Resolution
 from render.settings import Settings
+from render.versions.requests import CrdRoot, Root
 
 if TYPE_CHECKING:
     from render.lifecycle.ownership import InstalledObjects

@@ -39,18 +39,18 @@ from render.live.contradictions import note_differences
 from render.live.installed import NOTHING_INSTALLED, advise_live, live_bounds, live_candidates
 from render.live.lock import LiveLock
 from render.lock.candidates import catalog_answers, locked_candidate
-from render.lock.file import read_lock_bytes
 from render.lock.freshness import compare_inputs, find_staleness
 from render.lock.merge import merge_sides
 from render.lock.model import Lock, State
-from render.lock.parse import ConflictedLock, DoubledLock, parse_lock
 from render.lock.stale_entries import stale_bounds, warn_of_stale_names
+from render.lock.text.file import read_lock_bytes
+from render.lock.text.parse import ConflictedLock, DoubledLock, parse_lock
 from render.policy.judge import Judge
 from render.references import Digest, Reference, Source
-from render.requests import Root
 from render.resolve.model import Catalog, Wanted
 from render.resolve.warnings import notes
 from render.system.files import LOCK_FILE
+from render.versions.requests import Root
 
 
 @dataclass(frozen=True, slots=True)

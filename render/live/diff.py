@@ -10,8 +10,8 @@ from render.lock.diff import ChangedPackage, DiffedPackage, LockDiff, format_dep
 from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage
 from render.names import revision_name
-from render.semantic import step_between
-from render.versions import Version
+from render.versions.semantic import step_between
+from render.versions.version import Version
 
 
 def diff_live(

@@ -9,9 +9,9 @@ from render.live.names import parse_live_source, read_installed, without_tag
 from render.lock.model import Lock, LockedPackage
 from render.names import object_name
 from render.references import PartialSource, Source, is_digest, parse_digest
-from render.requests import Request, Root
 from render.resolve.model import Bound, Candidate, Edge
-from render.versions import Version, parse_candidate
+from render.versions.requests import Request, Root
+from render.versions.version import Version, parse_candidate
 
 NOTHING_INSTALLED = LiveLock()
 _PLACE = "in the cluster's Lock"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from render.constraints import ANY
 from render.crd_dependencies import AnswerPlace, CrdAnswer
 from render.lock.graph import Target
 from render.lock.model import Lock, LockedDependency, LockedPackage
@@ -10,7 +9,8 @@ from render.packages import CrdDependency
 from render.references import Source
 from render.resolve.crds.model import Answers, Asked
 from render.resolve.model import Candidate, Edge
-from render.versions import InvalidVersion, Version, parse_candidate, parse_version
+from render.versions.constraints import ANY
+from render.versions.version import InvalidVersion, Version, parse_candidate, parse_version
 
 
 def locked_candidate(package: LockedPackage) -> Candidate:

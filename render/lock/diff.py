@@ -8,7 +8,7 @@ from render.lock.aspects import Aspects, Differences, aspects_of, find_differenc
 from render.lock.freshness import compare_inputs
 from render.lock.graph import Target
 from render.lock.model import Lock, LockedPackage, State
-from render.semantic import Step, step_between
+from render.versions.semantic import Step, step_between
 
 T = TypeVar("T", bound=Target)
 

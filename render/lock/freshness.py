@@ -8,7 +8,6 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 
 from render.commands import xplock
-from render.constraints import parse_constraint
 from render.errors import Differs, RenderError
 from render.lean import TYPE_CHECKING, TypeAlias
 from render.limits import Limits
@@ -17,7 +16,6 @@ from render.lock.derived.crds import check_crds
 from render.lock.derived.detaching import check_detaching
 from render.lock.derived.lists import check_lists
 from render.lock.derived.pins import records_of_pins
-from render.lock.file import read_lock
 from render.lock.graph import (
     ANY_VERSION,
     LockGraph,
@@ -29,10 +27,12 @@ from render.lock.graph import (
     reach,
 )
 from render.lock.model import Lock, LockedPackage, State
+from render.lock.text.file import read_lock
 from render.moves import Strategy
 from render.system.files import LOCK_FILE
 from render.texts import first_lines
-from render.versions import InvalidVersion, parse_version
+from render.versions.constraints import parse_constraint
+from render.versions.version import InvalidVersion, parse_version
 
 if TYPE_CHECKING:
     # Only the type is needed here; importing the reader of folders would cost time.

@@ -14,14 +14,14 @@ from typing import TypeAlias
 from render.commands import git, xplock
 from render.errors import Unsatisfiable
 from render.limits import Limits
-from render.lock.documents import DetailsEntry, E, LockDocuments, LockEntry
 from render.lock.graph import find_successors
 from render.lock.model import Lock, LockedPackage, Provided, Replaced, State
-from render.lock.parse import InvalidLock, disagreement, join, parse_lock_documents
 from render.lock.pins import join_pins
+from render.lock.text.documents import DetailsEntry, E, LockDocuments, LockEntry
+from render.lock.text.parse import InvalidLock, disagreement, join, parse_lock_documents
 from render.moves import CircularMoves, Consent, Move, Strategy, follow_moves
 from render.references import Source
-from render.versions import InvalidVersion, Precedence, parse_version
+from render.versions.version import InvalidVersion, Precedence, parse_version
 
 # Each replaced source: by which packages, and how.
 Successors: TypeAlias = Mapping[Source, frozenset[tuple[Source, Strategy]]]

@@ -8,9 +8,9 @@ from render.lock.derived.detaching import stays_attached
 from render.lock.model import Lock, LockedPackage, State, named_source
 from render.names import object_name
 from render.references import Source, parse_dependency_source
-from render.requests import Request
 from render.resolve.model import Bound, Edge
-from render.versions import Version
+from render.versions.requests import Request
+from render.versions.version import Version
 
 
 def stale_bounds(before: Lock, elsewhere: Iterable[LockedPackage] = ()) -> Iterator[Bound]:

@@ -8,12 +8,12 @@ v2.4 a partial manifest of its revision, `desiredState: Inactive`. Its pin is re
 from typing import Any
 
 from render.crossplane import needs_inactive_revision
-from render.lock.format import PACKAGE_API
 from render.lock.model import LockedPackage
+from render.lock.text.format import PACKAGE_API
 from render.manifests.packages import render_package
 from render.manifests.sync_annotations import add_options
 from render.names import revision_name
-from render.versions import Version
+from render.versions.version import Version
 
 # A deactivated package is never healthy.
 _IGNORE_HEALTH = "argocd.argoproj.io/ignore-healthcheck"

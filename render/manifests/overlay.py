@@ -7,8 +7,8 @@ from typing import Any
 from render.errors import InvalidInput, RenderError
 from render.inputs.budget import Budget
 from render.inputs.folders import KUSTOMIZATION_FILES
-from render.inputs.kustomization_checks import check_kustomizations, repository_of
-from render.inputs.kustomize import KustomizeFailed, build_kustomization
+from render.inputs.kustomizations.checks import check_kustomizations, repository_of
+from render.inputs.kustomizations.kustomize import KustomizeFailed, build_kustomization
 from render.inputs.problems import InvalidInputs
 from render.lean import replace
 from render.limits import LimitExceeded, Limits

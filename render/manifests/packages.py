@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from render.errors import InvalidInput
 from render.lean import Any
-from render.lock.format import PACKAGE_API
 from render.lock.model import LockedPackage
+from render.lock.text.format import PACKAGE_API
 from render.manifests.sync_annotations import add_guards, apply_by_server, remove_guards, set_wave
 from render.references import is_admitted
 from render.texts import first_lines, first_names

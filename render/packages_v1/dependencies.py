@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from render.constraints import parse_constraint
 from render.crd_dependencies import CrdRequest
 from render.packages import PACKAGE_GROUP, Kind
 from render.packages_v1.crds import Crd
@@ -13,6 +12,7 @@ from render.packages_v1.descriptions import App
 from render.packages_v1.findings import Findings
 from render.packages_v1.sources import qualified
 from render.references import PartialSource, Source, split_tag
+from render.versions.constraints import parse_constraint
 from render.xpkg.crd_fields import CRD_KEY, read_crd
 from render.yaml.fields import Fields
 

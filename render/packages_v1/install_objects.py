@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from render.constraints import ANY, Constraint, parse_constraint
 from render.errors import RenderError
 from render.lean import Any, dataclass
 from render.limits import Limits
@@ -11,9 +10,10 @@ from render.names import DNS_LABEL_MEANING, is_dns_label
 from render.packages import PACKAGE_GROUP
 from render.packages_v1.sources import qualified
 from render.references import Digest, PartialSource, Source, is_digest, split_tag
-from render.requests import CrdRoot, Request, Root
 from render.system.files import read_plain
-from render.versions import check_tag
+from render.versions.constraints import ANY, Constraint, parse_constraint
+from render.versions.requests import CrdRoot, Request, Root
+from render.versions.version import check_tag
 from render.xpkg.crd_fields import CRD_KEY, read_crd
 from render.yaml.documents import file_rules, parse_documents
 from render.yaml.fields import Fields, Problems

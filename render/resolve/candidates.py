@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from render.references import Digest
-from render.requests import Request
 from render.resolve.model import Candidate
-from render.semantic import order_candidates
-from render.versions import Version, parse_candidate
+from render.versions.requests import Request
+from render.versions.semantic import order_candidates
+from render.versions.version import Version, parse_candidate
 
 # Sets of candidates are whole numbers used as bit sets: bit 0 stands for "not installed", bit 1 for the first
 # candidate. Negative numbers are sets without end, so that "anything but these" is a plain complement.

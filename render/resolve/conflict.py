@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from render.constraints import ANY
 from render.errors import RenderError, Unsatisfiable
 from render.references import Source
 from render.resolve.candidates import ANYTHING, Bits, Universe, bit
@@ -12,6 +11,7 @@ from render.resolve.crds.unserved import Serving, describe_unserved
 from render.resolve.model import Candidate, Edge
 from render.resolve.solver import Fact, Incompatibility
 from render.texts import first_lines, first_names
+from render.versions.constraints import ANY
 
 _SHOWN_VERSIONS = 6
 _SHOWN_LINES = 8

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from render.errors import RenderError
 from render.packages import Dependency, Package
 from render.references import Source
-from render.requests import Request
 from render.resolve.model import Edge
+from render.versions.requests import Request
 
 _NO_MOVES: Mapping[Source, tuple[Source, ...]] = MappingProxyType({})
 

@@ -7,7 +7,7 @@ from render.packages import Package
 from render.references import Source
 from render.resolve.candidates import Bits, Universe, bit
 from render.resolve.model import Edge, Wanted
-from render.versions import Version, parse_candidate
+from render.versions.version import Version, parse_candidate
 
 
 @dataclass(frozen=True, slots=True)

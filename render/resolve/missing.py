@@ -8,8 +8,8 @@ from render.errors import RenderError
 from render.nearest import nearest_sources, nearest_tags, on_nearest_hosts
 from render.references import Digest, Source
 from render.resolve.model import COMMAND_LINE, Candidate
-from render.semantic import order_candidates
 from render.texts import first_names
+from render.versions.semantic import order_candidates
 
 _SHOWN_VERSIONS = 6
 

@@ -6,14 +6,14 @@ from itertools import chain
 from typing import Protocol
 
 from render.commands import LockCall
-from render.constraints import ANY
 from render.crd_dependencies import CatalogRow, CatalogSource, CrdRequest
 from render.packages import Dependency, Kind, Package
 from render.policy.judge import Judge
 from render.references import Digest, Reference, Source
-from render.requests import CrdRoot, Request, Root
 from render.resolve.crds.model import Answers, Asked
-from render.versions import Version
+from render.versions.constraints import ANY
+from render.versions.requests import CrdRoot, Request, Root
+from render.versions.version import Version
 from render.xpkg.definitions import Definitions
 
 # The place of requests that options of the command make.

@@ -13,7 +13,7 @@ from render.references import Digest, Reference, Source
 from render.resolve.candidates import highest, make_universe
 from render.resolve.model import Candidate, Catalog, Edge, Wanted
 from render.resolve.workers import AT_ONCE, Workers
-from render.versions import parse_candidate
+from render.versions.version import parse_candidate
 from render.xpkg.definitions import Definition
 
 Result = TypeVar("Result")

@@ -9,7 +9,6 @@ from render.packages import Package
 from render.policy.model import Verdict
 from render.references import Digest, Source
 from render.registry.oci import MissingBlob, NotFound
-from render.requests import Request, answer_roots
 from render.resolve.candidates import ABSENT, Bits, Universe, bit, highest, make_universe
 from render.resolve.crds.edges import CrdEdges, ServedVersions
 from render.resolve.crds.model import NO_ANSWERS, Answers
@@ -27,8 +26,9 @@ from render.resolve.missing import (
 from render.resolve.model import COMMAND_LINE, Bound, Candidate, Chosen, Edge, Resolution, Wanted
 from render.resolve.prefetch import Fetcher
 from render.resolve.solver import USER, USER_CANDIDATE, Fact, Incompatibility
-from render.semantic import order_candidates
-from render.versions import parse_candidate
+from render.versions.requests import Request, answer_roots
+from render.versions.semantic import order_candidates
+from render.versions.version import parse_candidate
 
 
 class NewCandidates(Exception):

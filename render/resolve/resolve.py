@@ -7,7 +7,6 @@ from render.errors import RenderError
 from render.limits import Limits
 from render.packages import Package
 from render.references import Source
-from render.requests import Request, Root
 from render.resolve.answer_rules import check_answer
 from render.resolve.conflict import (
     Advised,
@@ -28,7 +27,8 @@ from render.resolve.model import COMMAND_LINE, Candidate, Catalog, Edge, Resolut
 from render.resolve.prefetch import Fetcher
 from render.resolve.question import NewCandidates, Question
 from render.resolve.solver import Fact, Solver, Unsolvable
-from render.versions import parse_candidate
+from render.versions.requests import Request, Root
+from render.versions.version import parse_candidate
 
 _TRIED_EDITS = 3
 _EDIT_ROUNDS = 2_000

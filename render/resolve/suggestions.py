@@ -10,9 +10,9 @@ from typing import NamedTuple
 from render.moves import Move, add_moves, format_moves
 from render.packages import Kind
 from render.references import DOCKER_HUB, PartialSource, Source
-from render.requests import Root
 from render.resolve.model import Resolution
-from render.versions import Version
+from render.versions.requests import Root
+from render.versions.version import Version
 
 KNOWN_MOVES_FILE = Path(__file__).with_name("known_moves.json")
 

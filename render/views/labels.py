@@ -3,9 +3,9 @@
 from render.lock.graph import Target
 from render.lock.model import LockedPackage, Provided, State
 from render.names import object_name
-from render.semantic import Step
 from render.texts import visible
-from render.views.links import Closure
+from render.versions.semantic import Step
+from render.views.closure.links import Closure
 
 _SHOWN_DIGEST = len("sha256:") + 12
 

@@ -8,13 +8,13 @@ from render.lock.candidates import installed_candidate
 from render.lock.model import Lock, LockedPackage, State
 from render.lock.stale_entries import stale_bounds
 from render.references import Source
-from render.requests import Request
 from render.resolve.model import Bound, Candidate
-from render.semantic import Step, order_candidates, step_between
 from render.texts import first_names, visible
-from render.versions import Version
+from render.versions.requests import Request
+from render.versions.semantic import Step, order_candidates, step_between
+from render.versions.version import Version
+from render.views.closure.links import Closure, Link, read_closure, root_request
 from render.views.labels import format_locked, format_step, step_document
-from render.views.links import Closure, Link, read_closure, root_request
 
 _HEADER = ("SOURCE", "LOCKED", "WANTED", "LATEST", "STEP", "HELD BACK BY")
 _NOTHING = "-"

@@ -13,9 +13,9 @@ from render.lock.graph import Target
 from render.lock.model import Lock, LockedPackage, Provided, State
 from render.moves import Consent, Strategy
 from render.references import Source
-from render.semantic import Step
 from render.system.files import LOCK_FILE
 from render.texts import counted, visible
+from render.versions.semantic import Step
 from render.views.diff import format_change
 from render.views.labels import format_locked, format_step
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from render.references import Source
-from render.semantic import Step, step_between
 from render.texts import visible
-from render.versions import Version
+from render.versions.semantic import Step, step_between
+from render.versions.version import Version
 from render.views.labels import format_step, step_document
 
 

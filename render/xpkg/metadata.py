@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from render.constraints import ANY, Constraint, parse_constraint
 from render.crd_dependencies import MAPPING_KEYS
 from render.errors import UnusableContent
 from render.limits import LimitExceeded, Limits
@@ -18,6 +17,7 @@ from render.packages import (
 )
 from render.references import PartialSource, Source, parse_dependency_source
 from render.texts import first_lines, hides_something
+from render.versions.constraints import ANY, Constraint, parse_constraint
 from render.xpkg.crd_fields import CRD_KEY, read_crd
 from render.yaml.documents import meta_rules, parse_documents
 from render.yaml.fields import Fields, Problems, format_place

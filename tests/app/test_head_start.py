@@ -11,7 +11,7 @@ from rig.registry.package_images import add_package
 
 from render.cli.run import run
 from render.limits import Limits
-from render.lock.file import read_lock
+from render.lock.text.file import read_lock
 
 # Prints which of these modules were imported when the first request went out.
 SCRIPT = """

@@ -16,9 +16,9 @@ from render.folders.neighbours import Neighbours
 from render.inputs.projects import Inputs
 from render.lean import replace
 from render.limits import Limits
-from render.lock.file import read_lock, write_lock
-from render.lock.format import format_lock
 from render.lock.model import Lock, Replaced
+from render.lock.text.file import read_lock, write_lock
+from render.lock.text.format import format_lock
 from render.moves import Consent, Strategy
 from render.references import parse_source
 from render.settings import Settings

@@ -14,9 +14,9 @@ from render.cli.run import run
 from render.errors import RenderError
 from render.lean import replace
 from render.limits import Limits
-from render.lock.file import read_lock, write_lock
-from render.lock.format import format_lock
 from render.lock.model import Lock, State
+from render.lock.text.file import read_lock, write_lock
+from render.lock.text.format import format_lock
 from render.references import parse_source
 from render.system.files import LOCK_FILE
 

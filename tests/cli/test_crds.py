@@ -8,8 +8,8 @@ from rig.builders.projects import World, at, locked, text_of
 from rig.commands.run import run_command
 
 from render.limits import Limits
-from render.lock.file import read_lock
 from render.lock.model import State
+from render.lock.text.file import read_lock
 from render.system.files import LOCK_FILE
 
 BUCKET = "bucket.s3.example.org/v1beta1"

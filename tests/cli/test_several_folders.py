@@ -9,8 +9,8 @@ from rig.registry.layout_server import serve_layout
 
 from render.cli.run import run
 from render.limits import Limits
-from render.lock.file import read_lock
 from render.lock.model import Lock
+from render.lock.text.file import read_lock
 from render.references import parse_source
 from render.system.files import LOCK_FILE
 

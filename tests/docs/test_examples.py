@@ -15,8 +15,8 @@ from rig.docs.examples import EXAMPLES, PROJECTS, RENDERED
 
 from render.cli.run import run
 from render.limits import Limits
-from render.lock.file import read_lock
 from render.lock.model import Lock
+from render.lock.text.file import read_lock
 from render.manifests.identity import Identity, identify
 from render.packages import Kind
 from render.system.files import LOCK_FILE

@@ -21,8 +21,8 @@ from render.app.reporter import SilentReporter
 from render.app.world import open_world
 from render.cli.run import run
 from render.limits import Limits
-from render.lock.file import read_lock
 from render.lock.model import Lock
+from render.lock.text.file import read_lock
 from render.manifests.identity import identify
 from render.packages import Kind
 from render.system.files import LOCK_FILE

@@ -12,7 +12,6 @@ from rig.builders.ecosystem import PackageVersion, read_ecosystem
 from rig.builders.ecosystem_locks import lock_root
 from rig.commands.suggestions import offered_moves
 
-from render.constraints import parse_constraint
 from render.errors import RenderError
 from render.lifecycle.names import NameTaken
 from render.lock.freshness import check_closure
@@ -26,7 +25,8 @@ from render.references import (
     parse_source,
 )
 from render.resolve.conflict import MissingPackage, NoSolution
-from render.versions import Version, parse_candidate
+from render.versions.constraints import parse_constraint
+from render.versions.version import Version, parse_candidate
 
 _HOPS = "ghcr.io/hops-ops"
 _THINGS = "ghcr.io/stuttgart-things/crossplane-configurations"

@@ -20,17 +20,17 @@ from render.inputs.record import make_record
 from render.lifecycle.names import NameTaken
 from render.lifecycle.update import LockOptions, update_lock
 from render.limits import Limits
-from render.lock.format import format_lock
 from render.lock.freshness import check_closure
 from render.lock.model import Lock, LockedPackage
-from render.lock.parse import parse_lock
+from render.lock.text.format import format_lock
+from render.lock.text.parse import parse_lock
 from render.moves import Move
 from render.references import Source, parse_source
-from render.requests import Request, Root
 from render.resolve.conflict import MissingPackage, NoSolution
-from render.semantic import order_candidates
 from render.settings import Settings
-from render.versions import parse_candidate
+from render.versions.requests import Request, Root
+from render.versions.semantic import order_candidates
+from render.versions.version import parse_candidate
 
 LIMITS = Limits()
 

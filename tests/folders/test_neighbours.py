@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from rig.builders.locks import deactivated, digest, lock, package, source
 
-from render.constraints import parse_constraint
 from render.errors import RenderError
 from render.folders.members import CircularUses, Member
 from render.folders.neighbours import (
@@ -19,11 +18,12 @@ from render.folders.neighbours import (
 )
 from render.inputs.projects import read_settings
 from render.limits import LimitExceeded, Limits
-from render.lock.file import LinkedLock, write_lock
-from render.lock.format import format_lock
 from render.lock.model import Lock, Replaced
+from render.lock.text.file import LinkedLock, write_lock
+from render.lock.text.format import format_lock
 from render.moves import Consent, Move, Strategy
-from render.requests import Request
+from render.versions.constraints import parse_constraint
+from render.versions.requests import Request
 
 BASE = lock([package("base v1.0.0", "net >=v1"), package("net v1.0.0")])
 

@@ -17,8 +17,8 @@ from render.lifecycle.update import is_current
 from render.lock.freshness import check_closure
 from render.lock.model import Lock
 from render.packages import Kind
-from render.requests import Root
 from render.resolve.conflict import NoSolution
+from render.versions.requests import Root
 
 PACKAGES: Packages = {
     "base v1.0.0": {"net": ">=v1"},

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from render.inputs.schema import format_schema
-from render.inputs.settings import parse_settings
+from render.inputs.settings.file import parse_settings
+from render.inputs.settings.schema import format_schema
 from render.limits import Limits
 from render.overrides import Override
 

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from render.constraints import parse_constraint
 from render.inputs.package_on_disk import parse_dependencies
 from render.inputs.roots import Document, Found, agree_on_rewrites, agree_on_roots, sort_documents
 from render.limits import Limits
 from render.packages import Kind
 from render.references import Digest, Source
-from render.requests import Request, Root
 from render.rewrites import Rewrite
+from render.versions.constraints import parse_constraint
+from render.versions.requests import Request, Root
 from render.yaml.documents import file_rules, parse_documents
 
 DIGEST = Digest("sha256:" + "ab" * 32)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from render.inputs.settings import parse_settings
+from render.inputs.settings.file import parse_settings
 from render.limits import Limits
 
 

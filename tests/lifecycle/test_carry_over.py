@@ -13,8 +13,8 @@ from render.lock.pins import join_pins
 from render.moves import Move
 from render.overrides import Override
 from render.packages import Kind
-from render.requests import Root
 from render.settings import PinMode, Settings
+from render.versions.requests import Root
 
 
 def pin(tag: str, **more: object) -> KeptPin:

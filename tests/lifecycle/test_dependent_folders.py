@@ -12,8 +12,8 @@ from render.lifecycle.claims import ImpossibleMove, UnneededMove
 from render.lifecycle.other_folders import NeededByUser
 from render.lifecycle.update import LockOptions
 from render.packages import Kind
-from render.requests import Root
 from render.resolve.conflict import NoSolution
+from render.versions.requests import Root
 
 PACKAGES: Packages = {
     "base v1.0.0": {},

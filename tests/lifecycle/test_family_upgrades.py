@@ -10,8 +10,8 @@ from render.lifecycle.update import LockOptions, update_lock
 from render.limits import Limits
 from render.lock.model import Lock
 from render.references import Digest
-from render.requests import Root
 from render.settings import Families, Settings
+from render.versions.requests import Root
 
 FAMILY = "family-aws"
 MEMBERS = ("s3", "ec2", "rds", FAMILY)

@@ -10,9 +10,9 @@ from render.lean import replace
 from render.lifecycle.update import LockOptions
 from render.live.lock import LiveLock, LivePackage
 from render.names import object_name
-from render.requests import Root
 from render.resolve.conflict import NoSolution
-from render.versions import parse_version
+from render.versions.requests import Root
+from render.versions.version import parse_version
 
 PACKAGES: Packages = {
     "base v1.0.0": {},

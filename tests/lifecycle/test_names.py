@@ -18,8 +18,8 @@ from render.moves import Move, format_moves
 from render.names import object_name
 from render.packages import Kind
 from render.references import Source
-from render.requests import Request, Root
 from render.resolve.model import Resolution
+from render.versions.requests import Request, Root
 
 APP: Packages = {"app v1.0.0": {"base": "*"}, "base v1.0.0": {}}
 

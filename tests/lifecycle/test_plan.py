@@ -17,7 +17,7 @@ from render.moves import Move
 from render.packages import Kind
 from render.resolve.model import Wanted
 from render.settings import Settings
-from render.versions import parse_version
+from render.versions.version import parse_version
 
 AWAY = "xpkg.example.com/acme/old"
 PACKAGES: Packages = {

@@ -8,7 +8,6 @@ import pytest
 from rig.builders.catalogs import FakeCatalog, Packages, candidate, digest_of, named, root
 from rig.builders.locks import deactivated, digest, lock, package, provided, replaced
 
-from render.constraints import InvalidConstraint, parse_constraint
 from render.inputs.projects import Inputs
 from render.lifecycle.preferences import (
     LockedTags,
@@ -25,9 +24,10 @@ from render.moves import Consent, Strategy
 from render.packages import Package
 from render.references import Reference, Source
 from render.registry.offline import Offline
-from render.requests import Request, Root
 from render.resolve.conflict import NoSolution
 from render.settings import Settings
+from render.versions.constraints import InvalidConstraint, parse_constraint
+from render.versions.requests import Request, Root
 from render.xpkg.definitions import Definitions
 
 LOCK = lock([package("app v1.0.0", "base *", "net *"), package("base v1.0.0"), package("net v1.0.0")])

@@ -8,7 +8,7 @@ from rig.builders.locks import deactivated, lock, package, provided, replaced, s
 from render.live.diff import diff_live
 from render.live.lock import LiveLock, LivePackage
 from render.lock.model import Lock, State
-from render.versions import Version, parse_version
+from render.versions.version import Version, parse_version
 
 ACME = "xpkg.example.org/acme"
 V23, V24 = parse_version("v2.3.4"), parse_version("v2.4.0-rc.1")

@@ -9,7 +9,7 @@ from rig.builders.locks import lock, package
 from render.limits import LimitExceeded, Limits
 from render.live.diff import diff_live
 from render.live.lock import InvalidLiveLock, LiveLock, LivePackage, parse_live_lock
-from render.lock.format import format_lock
+from render.lock.text.format import format_lock
 
 LIVE = """
 apiVersion: pkg.crossplane.io/v1beta1

@@ -17,7 +17,7 @@ from render.lock.aspects import LISTS, aspects_of
 from render.lock.diff import diff_locks
 from render.lock.model import KeptPin, Lock, LockedDependency, LockedPackage, Provided, State
 from render.packages import Kind
-from render.views.commit_message import LockChange, format_message, format_pull_request
+from render.views.commits.commit_message import LockChange, format_message, format_pull_request
 from render.views.diff import diff_document, format_diff, format_markdown
 from render.views.report import format_report
 from render.views.report_document import report_document

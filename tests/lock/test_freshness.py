@@ -14,9 +14,9 @@ from render.lock.freshness import StaleLock, check_closure, compare_inputs, requ
 from render.lock.model import Lock, LockedDependency, LockedPackage, State
 from render.packages import Kind
 from render.references import Source
-from render.requests import Request, Root
 from render.settings import Settings
 from render.texts import visible
+from render.versions.requests import Request, Root
 
 ACME = "xpkg.example.org/acme"
 

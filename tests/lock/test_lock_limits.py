@@ -8,8 +8,8 @@ from rig.builders.locks import lock, package
 from render.folders.neighbours import read_neighbours
 from render.lean import replace
 from render.limits import LimitExceeded, Limits
-from render.lock.format import format_lock
-from render.lock.parse import parse_lock
+from render.lock.text.format import format_lock
+from render.lock.text.parse import parse_lock
 from render.system.files import LOCK_FILE
 
 SMALL = format_lock(lock([package("app v1.0.0")]))

@@ -13,11 +13,11 @@ from rig.properties import examples
 
 from render.errors import Unsatisfiable
 from render.limits import Limits
-from render.lock.format import NewerRevision, format_lock
 from render.lock.freshness import check_closure
 from render.lock.merge import ContradictingLocks, MergedLock, merge_sides
 from render.lock.model import Lock, LockedPackage
-from render.lock.parse import ConflictedLock, DoubledLock, InvalidLock, parse_lock
+from render.lock.text.format import NewerRevision, format_lock
+from render.lock.text.parse import ConflictedLock, DoubledLock, InvalidLock, parse_lock
 
 PLACE = "crossplane.lock.yaml"
 STYLES = [[], ["--diff3"], ["--zdiff3"]]

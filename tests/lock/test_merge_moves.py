@@ -14,10 +14,10 @@ from rig.properties import examples
 
 from render.errors import RenderError
 from render.limits import Limits
-from render.lock.format import format_lock
 from render.lock.merge import ContradictingLocks, MergedLock, merge_sides
 from render.lock.model import KeptPin, Lock, LockedPackage, Provided, State, pin_places
-from render.lock.parse import DoubledLock, parse_lock
+from render.lock.text.format import format_lock
+from render.lock.text.parse import DoubledLock, parse_lock
 from render.references import Source
 
 ACME = "xpkg.example.org/acme"

@@ -8,8 +8,8 @@ from hypothesis import given
 from rig.builders.locks import lock, package, source
 from rig.builders.random_locks import any_locks
 
-from render.lock.format import format_lock
 from render.lock.model import Lock
+from render.lock.text.format import format_lock
 from render.manifests.packages import render_package
 
 

@@ -5,7 +5,7 @@ from rig.cluster.crds import problems_of
 
 from render.lock.model import State
 from render.manifests.deactivation import render_deactivated
-from render.versions import parse_version
+from render.versions.version import parse_version
 
 GUARDS = {
     "argocd.argoproj.io/sync-options": "Prune=false,Delete=confirm,ServerSideApply=true",

@@ -14,15 +14,15 @@ from rig.cluster.crds import is_known, problems_of
 from render.errors import InvalidInput, RenderError
 from render.lean import replace
 from render.limits import Limits
-from render.lock.format import format_lock
 from render.lock.model import KeptPin, Lock
-from render.lock.parse import parse_lock
+from render.lock.text.format import format_lock
+from render.lock.text.parse import parse_lock
 from render.manifests.conflicts import NothingToRender
 from render.manifests.objects import render_lock, render_objects
 from render.packages import Kind
 from render.references import Source
-from render.requests import Request, Root
 from render.settings import PinMode, Settings, Waves
+from render.versions.requests import Request, Root
 from render.yaml.documents import file_rules, parse_documents
 from render.yaml.writer import format_document
 

@@ -10,7 +10,7 @@ from rig.registry.docker import RunningRegistry, docker_registry
 from rig.registry.pushed import Raw
 
 from render.limits import Limits
-from render.lock.file import read_lock
+from render.lock.text.file import read_lock
 
 PUBLIC, INTERNAL = "xpkg.upbound.io", "pkg.acme.co"
 EXAMPLE, ONE, TWO = "configuration-example", "provider-dependency-a", "provider-dependency-b"

@@ -13,13 +13,13 @@ from render.lean import replace
 from render.lifecycle.names import NameChanged, NameTaken
 from render.lifecycle.update import LockOptions
 from render.live.lock import LiveLock, LivePackage
-from render.lock.format import format_lock
+from render.lock.text.format import format_lock
 from render.packages import Kind
-from render.requests import Root
 from render.resolve.conflict import NoSolution
 from render.settings import Detach
 from render.system.files import LOCK_FILE
-from render.versions import parse_version
+from render.versions.requests import Root
+from render.versions.version import parse_version
 
 AWAY = "xpkg.example.com/acme"
 PACKAGES: Packages = {

@@ -13,12 +13,12 @@ from rig.commands.refusals import edit_lock, refusal
 from render.cli.run import run
 from render.lean import replace
 from render.lifecycle.claims import ImpossibleMove
-from render.lock.format import format_lock
+from render.lock.text.format import format_lock
 from render.moves import Strategy
 from render.packages import Kind
-from render.requests import Root
 from render.settings import PinMode
 from render.system.files import LOCK_FILE
+from render.versions.requests import Root
 
 AWAY = "xpkg.example.com/acme"
 PACKAGES: Packages = {

@@ -19,14 +19,14 @@ from render.lifecycle.conditions import UnknownCrossplane
 from render.lifecycle.other_folders import LosesProvided
 from render.lifecycle.retiring.checks import StillNeeded
 from render.limits import Limits
-from render.lock.file import read_lock
-from render.lock.format import format_lock
 from render.lock.model import Lock
+from render.lock.text.file import read_lock
+from render.lock.text.format import format_lock
 from render.packages import Kind
-from render.requests import Root
 from render.settings import Detach
 from render.system.files import LOCK_FILE
-from render.versions import parse_version
+from render.versions.requests import Root
+from render.versions.version import parse_version
 
 CRD = ["CustomResourceDefinition olds.acme.org"]
 PACKAGES: Packages = {

@@ -16,9 +16,9 @@ from render.lifecycle.names import NameTaken
 from render.lock.model import Lock
 from render.moves import Move, Strategy
 from render.packages import Kind
-from render.requests import Root
 from render.resolve.conflict import NoSolution
 from render.settings import Detach, PinMode
+from render.versions.requests import Root
 
 AWAY = "xpkg.example.com/acme"
 PACKAGES: Packages = {

@@ -15,8 +15,8 @@ from rig.commands.refusals import edit_lock, refusal
 from render.cli.run import run
 from render.lean import replace
 from render.lifecycle.update import LockOptions
-from render.lock.format import format_lock
 from render.lock.model import KeptPin
+from render.lock.text.format import format_lock
 from render.packages import Kind
 from render.settings import Detach, PinMode
 from render.system.files import LOCK_FILE

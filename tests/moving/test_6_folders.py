@@ -13,14 +13,14 @@ from render.cli.run import run
 from render.folders.neighbours import gather_neighbours
 from render.lean import replace
 from render.limits import Limits
-from render.lock.file import read_lock
-from render.lock.format import format_lock
 from render.lock.model import Lock, Provided
+from render.lock.text.file import read_lock
+from render.lock.text.format import format_lock
 from render.packages import Kind
 from render.references import parse_source
-from render.requests import Root
 from render.settings import Detach
 from render.system.files import LOCK_FILE
+from render.versions.requests import Root
 
 AWAY = "xpkg.example.com/acme"
 PACKAGES: Packages = {

@@ -11,8 +11,8 @@ from rig.commands.refusals import Refusal, refusal
 
 from render.cli.run import run
 from render.limits import Limits
-from render.lock.file import read_lock
 from render.lock.model import Lock
+from render.lock.text.file import read_lock
 from render.references import PartialSource, Source, parse_dependency_source, parse_source
 from render.system.files import LOCK_FILE
 

@@ -41,13 +41,13 @@ from render.limits import Limits
 from render.live.contradictions import InstalledOtherwise
 from render.live.lock import LiveLock, LivePackage
 from render.lock.derived.detaching import find_reasons
-from render.lock.format import format_lock
 from render.lock.freshness import check_closure
-from render.lock.parse import parse_lock
+from render.lock.text.format import format_lock
+from render.lock.text.parse import parse_lock
 from render.packages import Kind
 from render.references import Source
 from render.resolve.owners import SharedObjects
-from render.versions import parse_version
+from render.versions.version import parse_version
 
 Manifest: TypeAlias = Mapping[str, Any]
 # Locks a folder again and again; yields what is synced.

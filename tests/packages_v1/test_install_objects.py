@@ -9,7 +9,7 @@ from rig.builders.packages import write_files
 from render.inputs.roots import Document, Found, sort_documents
 from render.limits import Limits
 from render.packages_v1.install_objects import find_wrong_scopes
-from render.requests import Request
+from render.versions.requests import Request
 from render.yaml.documents import file_rules, parse_documents
 
 PLACE = "install.yaml"

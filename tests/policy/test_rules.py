@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from render.app.evidence import replace_signers
+from render.app.trust.evidence import replace_signers
 from render.policy.licences import parse_allowed
 from render.policy.model import (
     AgeRule,

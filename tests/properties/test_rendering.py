@@ -26,15 +26,15 @@ from render.inputs.projects import Inputs
 from render.lean import replace
 from render.lifecycle.update import LockOptions
 from render.limits import Limits
-from render.lock.format import format_lock
 from render.lock.model import Lock, State
-from render.lock.parse import InvalidLock, parse_lock
+from render.lock.text.format import format_lock
+from render.lock.text.parse import InvalidLock, parse_lock
 from render.manifests.objects import render_objects
 from render.manifests.text import format_yaml
 from render.packages import Dependency, Kind
 from render.references import PartialSource, Reference, Source, parse_reference
-from render.requests import Root
-from render.versions import parse_version
+from render.versions.requests import Root
+from render.versions.version import parse_version
 from render.yaml.documents import file_rules, parse_documents
 
 pytestmark = pytest.mark.property

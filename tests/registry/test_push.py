@@ -24,7 +24,7 @@ from rig.registry.http_server import (
     reset,
 )
 
-from render.app.package import build_into_layout, inspect_reference
+from render.app.packages.package import build_into_layout, inspect_reference
 from render.app.world import World
 from render.errors import RenderError
 from render.limits import Limits
@@ -34,8 +34,8 @@ from render.registry.layout import Layout
 from render.registry.oci import OCI_MANIFEST, Content, Descriptor, TamperedContent, digest_of
 from render.registry.tokens import AccessDenied
 from render.registry.troubles import PushFailed
-from render.xpkg.package_file import PackageFile
-from render.xpkg.publish import Publication, plan_publication
+from render.xpkg.building.package_file import PackageFile
+from render.xpkg.building.publish import Publication, plan_publication
 
 FILES = {
     "crossplane.yaml": CONFIGURATION,

@@ -16,8 +16,8 @@ from rig.builders.catalogs import (
 )
 
 from render.packages import Kind
-from render.requests import Request
 from render.resolve.answer_rules import CyclicDependencies, LostVersion, WrongKind
+from render.versions.requests import Request
 
 FAMILY = {"family-aws": "family-aws", "s3": "family-aws", "ec2": "family-aws"}
 

@@ -2,10 +2,10 @@
 
 from rig.builders.catalogs import candidate, digest_of
 
-from render.constraints import parse_constraint
-from render.requests import Request
 from render.resolve.candidates import ABSENT, ANYTHING, Universe, bit, highest, make_universe
 from render.resolve.model import Candidate
+from render.versions.constraints import parse_constraint
+from render.versions.requests import Request
 
 DIGEST = digest_of("some bytes")
 

@@ -10,10 +10,10 @@ from rig.builders.catalogs import FakeCatalog, Packages, digest_of, locked, name
 
 from render.commands import LockCall
 from render.errors import RenderError
-from render.requests import Request, Root
 from render.resolve.conflict import MissingPackage, NoSolution, Suggestion, explain
 from render.resolve.crds.index import Index
 from render.resolve.missing import MissingVersion
+from render.versions.requests import Request, Root
 
 BASES: Packages = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}
 PACKAGES: Packages = {

@@ -5,9 +5,9 @@ from rig.builders.catalogs import FakeCatalog, digest_of, named, written
 
 from render.packages import Dependency
 from render.references import Reference
-from render.requests import Request
 from render.resolve.edges import RefusedPartial, dependency_edges
 from render.resolve.model import Edge
+from render.versions.requests import Request
 
 APP = "h.example/acme/sub/app"
 

@@ -12,9 +12,9 @@ from render.commands import LockCall
 from render.errors import RenderError, UnusableContent
 from render.references import Reference, Source
 from render.registry.oci import MissingBlob, NotFound
-from render.requests import Request, Root
 from render.resolve.conflict import MissingPackage
 from render.resolve.missing import LostBytes, MissingVersion
+from render.versions.requests import Request, Root
 
 BASE: Packages = {f"base v1.{minor}.0": {} for minor in range(19, 30)}
 CATALOG = FakeCatalog({**BASE, "app v1.0.0": {"base": ">=v1"}})

@@ -21,10 +21,10 @@ from render.errors import RenderError
 from render.limits import Limits
 from render.packages import Package
 from render.references import Source
-from render.requests import Request
 from render.resolve.edges import RefusedPartial, dependency_edges
 from render.resolve.model import Edge, Wanted
 from render.resolve.prefetch import Fetcher
+from render.versions.requests import Request
 
 SECONDS = 120.0
 

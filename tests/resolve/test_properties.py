@@ -23,10 +23,10 @@ from render.lifecycle.write import make_lock
 from render.limits import Limits
 from render.lock.freshness import check_closure
 from render.lock.model import Lock
-from render.requests import Root
 from render.resolve.conflict import NoSolution
 from render.resolve.model import Resolution, Wanted
 from render.resolve.resolve import resolve
+from render.versions.requests import Root
 
 pytestmark = pytest.mark.property
 

@@ -10,14 +10,14 @@ from render.errors import UnusableContent
 from render.limits import Limits
 from render.packages import Package
 from render.references import Source
-from render.requests import Request, Root
 from render.resolve.candidates import ABSENT, bit
 from render.resolve.edges import dependency_edges
 from render.resolve.model import Edge, Wanted
 from render.resolve.prefetch import Fetcher
 from render.resolve.question import NewCandidates, Question
 from render.resolve.solver import USER
-from render.versions import parse_version
+from render.versions.requests import Request, Root
+from render.versions.version import parse_version
 
 BASES: Packages = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}
 APP: Packages = {"app v1.0.0": {"base": "<2.0.0"}}

@@ -18,12 +18,12 @@ from rig.builders.catalogs import (
     written,
 )
 
-from render.constraints import parse_constraint
 from render.errors import RenderError
 from render.registry.oci import NotFound
-from render.requests import Request
 from render.resolve.conflict import MissingPackage, NoSolution
-from render.versions import parse_version
+from render.versions.constraints import parse_constraint
+from render.versions.requests import Request
+from render.versions.version import parse_version
 
 BASES: Packages = {"base v1.0.0": {}, "base v1.1.0": {}, "base v2.0.0": {}}
 

@@ -9,11 +9,11 @@ from rig.builders.catalogs import named
 
 from render.limits import LimitExceeded, Limits
 from render.references import Source
-from render.requests import Request
 from render.resolve.candidates import Bits, Universe, bit, highest
 from render.resolve.conflict import find_facts
 from render.resolve.model import Candidate, Edge
 from render.resolve.solver import USER, Fact, Incompatibility, SearchTooLong, Solver, Unsolvable
+from render.versions.requests import Request
 
 Needs = Mapping[str, Sequence[int]]
 

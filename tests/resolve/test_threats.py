@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from rig.builders.catalogs import FakeCatalog, Packages, named, root, solve, versions, written
 
-from render.constraints import InvalidConstraint, parse_constraint
 from render.errors import RenderError
 from render.inputs.projects import Inputs
 from render.lifecycle.update import LockOptions, update_lock
@@ -19,6 +18,7 @@ from render.resolve.edges import RefusedPartial
 from render.resolve.solver import SearchTooLong
 from render.resolve.warnings import notes
 from render.settings import Settings
+from render.versions.constraints import InvalidConstraint, parse_constraint
 from render.xpkg.metadata import parse_metadata
 
 LIMITS = Limits()

@@ -11,7 +11,7 @@ from rig.signatures.registry import attach, push_bundle, push_tagged
 from rig.signatures.sigstore import Sigstore, new_key
 
 from render.app.operator_settings import OperatorSettings
-from render.app.signatures import Published
+from render.app.trust.signatures import Published
 from render.app.world import open_world
 from render.cli.output import Output
 from render.limits import LimitExceeded, Limits

@@ -5,7 +5,7 @@ from pathlib import Path
 
 TOP = Path(__file__).parents[2]
 # How old a file is, which an interrupted run left behind or a cache may forget.
-FILE_AGES = {"render/lock/file.py", "render/registry/cache.py", "render/manifests/out_folder.py"}
+FILE_AGES = {"render/lock/text/file.py", "render/registry/cache.py", "render/manifests/out_folder.py"}
 
 
 def reads_clock(node: ast.AST) -> bool:

@@ -17,7 +17,7 @@ from rig.registry.layout_server import serve_layout
 from render.cli.run import run
 from render.errors import RenderError
 from render.limits import Limits
-from render.lock.file import write_lock
+from render.lock.text.file import write_lock
 from render.registry.layout import Layout
 from render.system.faults import MachineFault, find_fault
 from render.system.files import LOCK_FILE, open_plain, read_plain

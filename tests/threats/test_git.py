@@ -1,6 +1,6 @@
 """The command in hostile and broken Git repositories.
 
-Details are in tests/cli/test_commit.py, test_commit_odd.py and test_commit_push.py; the same for the plugin is
+Details are in tests/cli/writing/test_commit.py, test_commit_odd.py and test_commit_push.py; the same for the plugin is
 in tests/argocd/test_lock_policies.py and tests/argocd/test_commit_policy_*.py.
 """
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rig.builders.locks import deactivated, digest_of_name, lock, lock_of, package, replaced, source
 
-from render.constraints import parse_constraint
 from render.lock.model import Lock, State
-from render.versions import parse_version
+from render.versions.constraints import parse_constraint
+from render.versions.version import parse_version
 from render.views.outdated import Standing, find_standings, format_standings, standings_document
 
 SHOP = lock_of(

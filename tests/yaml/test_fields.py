@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from render.constraints import parse_constraint
 from render.references import PartialSource, Source, parse_dependency_source, parse_source
+from render.versions.constraints import parse_constraint
 from render.yaml.documents import Place
 from render.yaml.fields import Fields, Problems, describe, format_place
 

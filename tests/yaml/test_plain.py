@@ -15,7 +15,7 @@ from rig.builders.random_locks import any_locks
 from rig.properties import examples
 
 from render.limits import LimitExceeded, Limits
-from render.lock.format import format_lock
+from render.lock.text.format import format_lock
 from render.yaml.documents import InvalidDocument, file_rules
 from render.yaml.libyaml import parse_stream
 from render.yaml.plain import parse_plain

@@ -52,7 +52,7 @@ from render.references import Digest, Reference, Source
 from render.settings import SETTINGS_FILE, PinMode
 from render.system.files import LOCK_FILE
 from render.texts import first_lines
-from render.versions import Version
+from render.versions.version import Version
 from render.yaml.writer import format_document
 
 _SHOWN = 20

@@ -15,9 +15,9 @@ from render.live.doctor.model import Diagnosis
 from render.live.kubectl import Kubectl
 from render.live.model import Cluster
 from render.live.read import ClusterReader
-from render.lock.file import read_lock
 from render.lock.model import Lock
-from render.versions import Version
+from render.lock.text.file import read_lock
+from render.versions.version import Version
 
 Read = Callable[[int], bytes]
 

@@ -9,11 +9,11 @@ from render.commands import LockCall
 from render.errors import RenderError, Unavailable
 from render.lock.model import Lock, State
 from render.names import object_name
-from render.requests import Root
 from render.resolve.mimic.model import AppliedRoot, CrossplaneAnswer, Flag
 from render.resolve.mimic.run import EMPTY_CLUSTER, Start, mimic
 from render.resolve.mimic.versions import NothingFits, pick_new
 from render.resolve.model import Catalog
+from render.versions.requests import Root
 from render.views.mimic.comparison import Comparison
 from render.views.mimic.differences import find_differences
 

@@ -23,8 +23,8 @@ from render.git.revisions import find_commit
 from render.git.signing import signs_commits
 from render.git.snapshots import Snapshot
 from render.git.trailers import add_signoff
-from render.views.commit_message import format_message, format_subject
-from render.views.committed import Committed, committed_hints, format_committed
+from render.views.commits.commit_message import format_message, format_subject
+from render.views.commits.committed import Committed, committed_hints, format_committed
 
 
 @contextmanager

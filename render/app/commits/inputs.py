@@ -12,14 +12,14 @@ from render.folders.neighbours import gather_neighbours
 from render.folders.provided import compare_provided, find_unsuited
 from render.git.snapshots import Snapshot
 from render.git.work_tree import find_filtered, find_ignored, read_file_or_link
-from render.inputs.kustomization_checks import check_kustomizations
+from render.inputs.kustomizations.checks import check_kustomizations
 from render.inputs.projects import read_inputs
 from render.inputs.read_files import list_read_files
 from render.limits import Limits
-from render.lock.file import read_lock_bytes
 from render.lock.freshness import StaleLock, compare_inputs
 from render.lock.model import Lock
-from render.lock.parse import parse_lock
+from render.lock.text.file import read_lock_bytes
+from render.lock.text.parse import parse_lock
 from render.system.files import LOCK_FILE
 
 

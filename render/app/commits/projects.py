@@ -10,10 +10,10 @@ from render.git.revisions import read_file
 from render.inputs.folders import is_linked, reads_elsewhere
 from render.limits import Limits
 from render.lock.model import Lock
-from render.lock.parse import parse_lock
+from render.lock.text.parse import parse_lock
 from render.system.boundary import real_path
 from render.system.files import LOCK_FILE
-from render.views.commit_message import LockChange
+from render.views.commits.commit_message import LockChange
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from render.git.revisions import LoggedCommit, is_ancestor, list_commits
 from render.git.snapshots import Snapshot
 from render.git.trailers import parse_trailers
 from render.texts import first_lines, visible
-from render.views.committed import delete_command
+from render.views.commits.committed import delete_command
 
 _SHOWN = 5
 _SHOWN_DIGITS = 12

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from render.app.package import build_into_layout
+from render.app.packages.package import build_into_layout
 from render.app.scaffold.files import File, ScaffoldReport, check_way, write_scaffold, writing
 from render.commands import as_path, xplock
 from render.errors import InvalidInput
@@ -12,7 +12,7 @@ from render.references import Reference, parse_source
 from render.registry.layout import Layout
 from render.system.files import is_there
 from render.system.scratch import scratch_folder
-from render.xpkg.build import build_package
+from render.xpkg.building.build import build_package
 
 _SOURCES = Path(__file__).with_name("demo_files")
 _SOURCE = "xpkg.example.org/demo"

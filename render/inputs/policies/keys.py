@@ -1,6 +1,6 @@
 """The keys of `policy`, in xplock.yaml and in the operator's file."""
 
-from render.inputs.table import Choice, Entries, Group, Key, Text, Texts
+from render.inputs.settings.table import Choice, Entries, Group, Key, Text, Texts
 
 _UNKNOWN = ("warn", "refuse", "allow")
 _SOURCE = Key("source", Text(), "The source of the package.", required=True)

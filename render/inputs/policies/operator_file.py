@@ -6,7 +6,7 @@ from pathlib import Path
 from render.errors import InvalidInput, RenderError, in_one_line
 from render.inputs.policies.keys import POLICY
 from render.inputs.policies.parse import parse_policy
-from render.inputs.table import read_entry
+from render.inputs.settings.table import read_entry
 from render.limits import Limits
 from render.policy.model import Policy
 from render.system.files import read_mounted

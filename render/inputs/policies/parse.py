@@ -5,7 +5,7 @@ from datetime import timedelta
 from hashlib import sha256
 
 from render.errors import in_one_line
-from render.inputs.table import Entry
+from render.inputs.settings.table import Entry
 from render.overrides import parse_prefix
 from render.policy.licences import Licence, parse_expression, parse_licence
 from render.policy.model import (

@@ -11,7 +11,7 @@ from render.lock.model import Lock, LockedPackage, Provided
 from render.lock.stale_entries import stale_names
 from render.names import object_name
 from render.references import Source
-from render.versions import Version
+from render.versions.version import Version
 
 
 @dataclass(frozen=True, slots=True)

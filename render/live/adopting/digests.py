@@ -13,7 +13,7 @@ from render.live.adopting.found import Found
 from render.live.model import Cluster
 from render.names import friendly_id, revision_name
 from render.references import Digest
-from render.versions import Version, parse_version
+from render.versions.version import Version, parse_version
 
 
 class NamingRule(StrEnum):

@@ -10,7 +10,7 @@ from render.live.adopting.spec import chosen_metadata, chosen_spec
 from render.live.model import Cluster, ConfigObject
 from render.packages import PACKAGE_GROUP
 from render.settings import PinMode
-from render.versions import Version
+from render.versions.version import Version
 from render.yaml.writer import format_document
 
 _LONGEST_NAME = 200

@@ -12,7 +12,7 @@ from render.live.start import lock_entry, split_reference
 from render.lock.model import Lock, LockedPackage
 from render.references import split_tag
 from render.resolve.mimic.model import LockEntry
-from render.versions import InvalidVersion, Version, parse_version
+from render.versions.version import InvalidVersion, Version, parse_version
 
 _NEW_CONDITION = "RuntimeActive"
 _FIRST_WITH_IT = parse_version("v2.4.0")

@@ -9,8 +9,8 @@ from render.lock.derived.moves import check_moves
 from render.lock.derived.pins import check_pins
 from render.lock.derived.roots import check_roots
 from render.lock.graph import LockGraph
-from render.requests import CrdRoot, Root
 from render.settings import Settings
+from render.versions.requests import CrdRoot, Root
 
 
 def check_answers(

@@ -6,7 +6,7 @@ from render.crd_dependencies import AnswerPlace, CrdAnswer, CrdRequest
 from render.lock.graph import LockGraph, reach
 from render.lock.model import Lock, LockedPackage
 from render.references import Source
-from render.requests import CrdRoot, Root, answer_roots
+from render.versions.requests import CrdRoot, Root, answer_roots
 
 
 def check_crds(lock: Lock) -> Iterator[str]:

@@ -6,8 +6,8 @@ from render.crossplane import SPEC_DEFAULTS
 from render.digests import format_canonical
 from render.lock.model import Lock, LockedPackage, State, spec_of
 from render.references import Source
-from render.requests import Root
 from render.settings import Settings
+from render.versions.requests import Root
 
 
 def check_fields(lock: Lock, asked: Mapping[Source, Root], settings: Settings) -> Iterator[str]:

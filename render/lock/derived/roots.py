@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
-from render.constraints import ANY
 from render.lock.graph import LockGraph, reach
 from render.lock.model import LockedPackage, State
 from render.references import Source, is_digest
-from render.requests import Request, Root
 from render.settings import PinMode, Settings
-from render.versions import parse_candidate
+from render.versions.constraints import ANY
+from render.versions.requests import Request, Root
+from render.versions.version import parse_candidate
 
 
 def check_roots(graph: LockGraph, asked: Mapping[Source, Root], settings: Settings) -> Iterator[str]:

@@ -4,16 +4,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from render.constraints import ANY, Constraint, parse_constraint
 from render.crd_dependencies import AnswerPlace, CrdRequest
 from render.packages import Package
 from render.references import Source
-from render.requests import CrdRoot, Request
 from render.resolve.candidates import Universe, bit
 from render.resolve.crds.index import Index, read_rows
 from render.resolve.crds.model import Answer, Answers, Asked
 from render.resolve.model import Candidate, Edge, Wanted
 from render.resolve.solver import USER, Fact, Incompatibility, Unserved
+from render.versions.constraints import ANY, Constraint, parse_constraint
+from render.versions.requests import CrdRoot, Request
 from render.xpkg.definitions import Definition
 
 NO_ANSWER = Answer()

@@ -9,12 +9,12 @@ from render.crd_dependencies import CatalogRow, CatalogSource, CrdRequest
 from render.errors import RenderError, Unsatisfiable, in_one_line
 from render.limits import Limits
 from render.references import Source
-from render.requests import Request
 from render.resolve.crds.index import Index, Matches, Row, read_rows
 from render.resolve.crds.model import Asked
 from render.resolve.model import Candidate, Wanted
 from render.resolve.prefetch import Fetcher
-from render.semantic import order_candidates
+from render.versions.requests import Request
+from render.versions.semantic import order_candidates
 
 
 class UnreadableCatalog(RenderError):

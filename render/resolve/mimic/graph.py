@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from render.constraints import Constraint, InvalidConstraint, parse_constraint
 from render.resolve.mimic.model import LockDependency, LockEntry, Unhealthy
 from render.texts import first_names
-from render.versions import InvalidVersion, Version, parse_version
+from render.versions.constraints import Constraint, InvalidConstraint, parse_constraint
+from render.versions.version import InvalidVersion, Version, parse_version
 
 _SHOWN = 5
 

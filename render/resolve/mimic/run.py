@@ -42,7 +42,7 @@ from render.resolve.mimic.model import (
 )
 from render.resolve.mimic.versions import NothingFits, pick_new, pick_update
 from render.resolve.model import Catalog
-from render.versions import Version
+from render.versions.version import Version
 
 _DOCKER_HUB = "index.docker.io"
 

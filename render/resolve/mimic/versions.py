@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from render.references import is_digest
 from render.resolve.mimic.graph import parse_loosely, parse_wish
 from render.texts import first_names
-from render.versions import Version, parse_candidate
+from render.versions.version import Version, parse_candidate
 
 _SHOWN = 5
 

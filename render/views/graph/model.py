@@ -8,10 +8,10 @@ from typing import Any
 from render.lock.diff import step_of
 from render.lock.graph import LockGraph, Target
 from render.lock.model import Lock, LockedPackage, Provided, State
-from render.semantic import Step
 from render.texts import visible
+from render.versions.semantic import Step
+from render.views.closure.links import Closure, read_closure
 from render.views.labels import format_locked, format_step, marks
-from render.views.links import Closure, read_closure
 
 
 class Change(StrEnum):

@@ -14,13 +14,13 @@ from render.lifecycle.retiring.blockers import LockedFolder
 from render.lifecycle.retiring.checks import NotInLock, StillNeeded
 from render.lifecycle.retiring.retire import NotSynced, Retirement, require_synced, retire_packages
 from render.limits import Limits
-from render.lock.format import format_lock
 from render.lock.freshness import check_closure
 from render.lock.model import Lock, LockedPackage, State
-from render.lock.parse import parse_lock
+from render.lock.text.format import format_lock
+from render.lock.text.parse import parse_lock
 from render.packages import Kind
 from render.settings import Detach
-from render.versions import Version, parse_version
+from render.versions.version import Version, parse_version
 
 CRD = "CustomResourceDefinition tables.acme.example"
 V2_3, V2_4 = parse_version("v2.3.4"), parse_version("v2.4.0")

@@ -5,19 +5,19 @@ from dataclasses import replace
 import pytest
 from rig.builders.locks import lock, package, provided, source
 
-from render.constraints import parse_constraint
 from render.crd_dependencies import AnswerPlace, CrdAnswer, parse_crd
 from render.limits import Limits
 from render.lock.derived.answers import check_answers
 from render.lock.derived.detaching import ON_CRDS
-from render.lock.format import format_lock
 from render.lock.freshness import check_closure
 from render.lock.graph import LockGraph
 from render.lock.model import Lock
-from render.lock.parse import InvalidLock, parse_lock
+from render.lock.text.format import format_lock
+from render.lock.text.parse import InvalidLock, parse_lock
 from render.manifests.order import layer_packages
-from render.requests import CrdRoot, Request, Root
 from render.settings import Settings
+from render.versions.constraints import parse_constraint
+from render.versions.requests import CrdRoot, Request, Root
 
 BUCKET = parse_crd("bucket.s3.example.org/v1")
 ACME = "xpkg.example.org/acme"

@@ -23,7 +23,7 @@ from render.lock.diff import diff_locks
 from render.lock.freshness import find_staleness
 from render.lock.model import Lock
 from render.lock.online.verify import verify_lock
-from render.lock.parse import parse_lock
+from render.lock.text.parse import parse_lock
 from render.system.files import LOCK_FILE
 from render.yaml.documents import lock_rules, parse_documents
 

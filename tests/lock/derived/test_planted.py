@@ -9,9 +9,9 @@ from rig.builders.projects import HOME, World, at
 from render.cli.run import run
 from render.lean import replace
 from render.limits import Limits
-from render.lock.format import format_lock
 from render.lock.freshness import require_lock
 from render.lock.model import KeptPin, Lock, LockedPackage, Replaced, State
+from render.lock.text.format import format_lock
 from render.moves import Consent, Strategy
 from render.packages import Kind
 from render.references import parse_digest, parse_source

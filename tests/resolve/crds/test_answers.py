@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from rig.builders.catalogs import FakeCatalog, digest_of, locked, named, root, short, solve, versions
 
-from render.constraints import parse_constraint
 from render.crd_dependencies import AnswerPlace, CatalogRow, CatalogSource, parse_crd
 from render.errors import RenderError, Unsatisfiable
-from render.requests import CrdRoot
 from render.resolve.crds.model import Asked
 from render.resolve.model import Candidate, Resolution
-from render.versions import parse_candidate
+from render.versions.constraints import parse_constraint
+from render.versions.requests import CrdRoot
+from render.versions.version import parse_candidate
 
 BUCKETS = ["buckets.s3.example.org v1beta1"]
 

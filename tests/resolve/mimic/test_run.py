@@ -10,7 +10,7 @@ from render.packages import Kind
 from render.registry.troubles import RegistryUnreachable
 from render.resolve.mimic.model import AppliedRoot, CrossplaneAnswer, Flag, LockDependency, LockEntry
 from render.resolve.mimic.run import Installed, Start, mimic
-from render.versions import parse_version
+from render.versions.version import parse_version
 
 ACME = "xpkg.example.org/acme"
 # platform takes the highest provider-a, which config-b does not accept.

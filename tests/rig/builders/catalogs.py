@@ -7,16 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from render.constraints import parse_constraint
 from render.crd_dependencies import parse_crd
 from render.limits import Limits
 from render.packages import FAMILY_LABEL, CrdDependency, Dependency, Kind, Metadata, Package, PackagedObject
 from render.references import Digest, Reference, Source, parse_dependency_source, parse_source
 from render.registry.oci import NotFound
-from render.requests import Request, Root
 from render.resolve.model import Candidate, Catalog, Resolution, Wanted
 from render.resolve.resolve import resolve
-from render.versions import parse_candidate
+from render.versions.constraints import parse_constraint
+from render.versions.requests import Request, Root
+from render.versions.version import parse_candidate
 from render.xpkg.definitions import DefinedVersion, Definition, Definitions
 from render.xpkg.metadata import parse_metadata
 from rig.builders.ecosystem import PackageVersion, read_ecosystem

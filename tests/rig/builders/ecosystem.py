@@ -21,9 +21,9 @@ from render.limits import Limits
 from render.packages import Kind
 from render.references import PartialSource, Reference, Source, parse_dependency_source
 from render.registry.oci import OCI_MANIFEST, Content, Descriptor, Index, digest_of, format_index
-from render.xpkg.build import build_package
-from render.xpkg.packing import PackedImage
-from render.xpkg.publish import Target
+from render.xpkg.building.build import build_package
+from render.xpkg.building.packing import PackedImage
+from render.xpkg.building.publish import Target
 from rig.builders.packages import an_object, write_files
 
 Built: TypeAlias = Mapping[Reference, PackedImage]

@@ -7,9 +7,9 @@ from render.lifecycle.write import make_lock
 from render.limits import Limits
 from render.lock.model import Lock
 from render.references import parse_reference
-from render.requests import Request, Root
 from render.resolve.model import Wanted
 from render.resolve.resolve import resolve
+from render.versions.requests import Request, Root
 from rig.builders.catalogs import EcosystemCatalog
 
 

@@ -18,17 +18,17 @@ from render.lifecycle.states import Context, was_guarded
 from render.lifecycle.update import LockOptions, update_lock
 from render.lifecycle.write import make_lock
 from render.limits import Limits
-from render.lock.format import format_lock
 from render.lock.freshness import find_staleness
 from render.lock.model import Lock, LockedPackage
-from render.lock.parse import parse_lock
+from render.lock.text.format import format_lock
+from render.lock.text.parse import parse_lock
 from render.manifests.objects import render_objects
 from render.moves import Move, Strategy
 from render.packages import Kind
-from render.requests import Root
 from render.resolve.model import Catalog, Wanted
 from render.settings import Settings
-from render.versions import parse_version
+from render.versions.requests import Root
+from render.versions.version import parse_version
 from rig.builders.catalogs import named, root, short
 
 

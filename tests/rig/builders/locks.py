@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from render.lock.format import format_lock
 from render.lock.graph import LockGraph
 from render.lock.model import KeptPin, Lock, LockedDependency, LockedPackage, Provided, Replaced, State
+from render.lock.text.format import format_lock
 from render.moves import Consent, Strategy
 from render.names import object_name
 from render.packages import Kind

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from render.limits import Limits
 from render.registry.oci import Platform, digest_of
-from render.xpkg.build import BuiltPackage, build_package
-from render.xpkg.package_file import format_package_file
+from render.xpkg.building.build import BuiltPackage, build_package
+from render.xpkg.building.package_file import format_package_file
 
 CONFIGURATION = """\
 apiVersion: meta.pkg.crossplane.io/v1

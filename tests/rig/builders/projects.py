@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from render.app.package import build_into_layout
+from render.app.packages.package import build_into_layout
 from render.limits import Limits
-from render.lock.file import read_lock
 from render.lock.model import Lock
+from render.lock.text.file import read_lock
 from render.references import parse_reference
 from render.registry.layout import Layout
 from render.registry.oci import digest_of
 from render.system.files import LOCK_FILE
-from render.xpkg.packing import PackedImage
+from render.xpkg.building.packing import PackedImage
 from rig.builders.packages import an_object, build
 
 HOME = "xpkg.example.org/acme"

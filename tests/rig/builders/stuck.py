@@ -12,7 +12,7 @@ from render.live.doctor.diagnose import diagnose
 from render.live.doctor.model import Diagnosis
 from render.live.read import ClusterReader
 from render.lock.model import Lock
-from render.versions import parse_version
+from render.versions.version import parse_version
 from rig.builders.live_objects import Object, Running, image_config, live_objects
 from rig.builders.projects import at
 

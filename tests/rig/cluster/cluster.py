@@ -7,7 +7,7 @@ from functools import partial
 
 from render.packages import Kind
 from render.resolve.model import Catalog
-from render.versions import parse_version
+from render.versions.version import parse_version
 from rig.cluster.manager import reconcile_package
 from rig.cluster.registry import Registry
 from rig.cluster.resolver import resolve_lock

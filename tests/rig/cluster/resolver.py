@@ -1,11 +1,11 @@
 """The resolver: the first thing that is missing from the Lock is installed, in the highest version that fits."""
 
-from render.constraints import parse_constraint
 from render.errors import RenderError
 from render.names import object_name
 from render.packages import Kind
 from render.references import PartialSource, Source, is_admitted, is_digest, parse_dependency_source
-from render.semantic import order_candidates
+from render.versions.constraints import parse_constraint
+from render.versions.semantic import order_candidates
 from rig.cluster.graph import BrokenLock, build_graph
 from rig.cluster.state import Needed, State
 

@@ -2,11 +2,11 @@
 
 from functools import cache
 
-from render.constraints import InvalidConstraint, parse_constraint
 from render.errors import RenderError
 from render.packages import Dependency, Kind, Package
 from render.references import is_digest, parse_reference
-from render.versions import InvalidVersion, parse_version
+from render.versions.constraints import InvalidConstraint, parse_constraint
+from render.versions.version import InvalidVersion, parse_version
 from rig.cluster.graph import BrokenLock, Graph, build_graph
 from rig.cluster.names import lock_identity
 from rig.cluster.objects import establish, release

@@ -19,7 +19,7 @@ _STEPS = frozenset(
         "os.symlink",
     }
 )
-_PRELOADED = ["rig.commands.killed", "render.cli.run", "render.cli.mirror", "render.registry.push"]
+_PRELOADED = ["rig.commands.killed", "render.cli.run", "render.cli.writing.mirror", "render.registry.push"]
 _SECONDS = 120.0
 
 

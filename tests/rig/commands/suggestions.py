@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from render.inputs.settings import parse_settings
+from render.inputs.settings.file import parse_settings
 from render.limits import Limits
 from render.moves import follow_moves
 from render.references import Source

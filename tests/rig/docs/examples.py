@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from render.app.operator_settings import OperatorSettings
-from render.app.package import build_into_layout
-from render.app.packages_v1 import Choices, build_first_format, open_folder, write_manifests
+from render.app.packages.first_format import Choices, build_first_format, open_folder, write_manifests
+from render.app.packages.package import build_into_layout
 from render.app.render import render_folder
 from render.app.reporter import SilentReporter
 from render.cli.run import run
@@ -18,7 +18,7 @@ from render.manifests.text import format_yaml
 from render.references import Reference, parse_reference
 from render.registry.layout import Layout
 from render.system.files import LOCK_FILE
-from render.xpkg.build import BuiltPackage, build_package
+from render.xpkg.building.build import BuiltPackage, build_package
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 PROJECTS = sorted(path.parent.name for path in EXAMPLES.glob("*/xplock.yaml"))

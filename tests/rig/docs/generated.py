@@ -15,8 +15,8 @@ import yaml
 from render.checks.explaining import read_explanations
 from render.cli.main import xplock
 from render.cli.run import run
-from render.inputs.settings import KEYS
-from render.inputs.table import (
+from render.inputs.settings.file import KEYS
+from render.inputs.settings.table import (
     Choice,
     Entries,
     Flag,

@@ -11,14 +11,14 @@ from render.lifecycle.retiring.blockers import LockedFolder
 from render.lifecycle.retiring.retire import retire_packages
 from render.lifecycle.update import LockOptions
 from render.limits import Limits
-from render.lock.format import format_lock
 from render.lock.model import Lock, State
-from render.lock.parse import InvalidLock, parse_lock
+from render.lock.text.format import format_lock
+from render.lock.text.parse import InvalidLock, parse_lock
 from render.moves import Move, Strategy
 from render.packages import Dependency, Kind
 from render.references import Source
-from render.requests import Root
-from render.versions import parse_version
+from render.versions.requests import Root
+from render.versions.version import parse_version
 from rig.builders.catalogs import FakeCatalog, named, root, written
 from rig.builders.lock_story import Story, move
 

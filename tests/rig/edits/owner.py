@@ -8,7 +8,7 @@ from typing import Protocol
 from render.lean import replace
 from render.lock.model import Lock, State
 from render.moves import Strategy
-from render.requests import Root
+from render.versions.requests import Root
 from rig.builders.catalogs import root
 from rig.builders.lock_story import move
 from rig.commands.refusals import Refusal

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from render.constraints import parse_constraint
 from render.packages import Dependency, Kind
-from render.semantic import order_candidates
-from render.versions import parse_candidate
+from render.versions.constraints import parse_constraint
+from render.versions.semantic import order_candidates
+from render.versions.version import parse_candidate
 from rig.builders.catalogs import FakeCatalog, written
 from rig.builders.ecosystem import PackageVersion, read_ecosystem, serving_source
 

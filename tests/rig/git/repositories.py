@@ -11,9 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from render.inputs.record import make_record
-from render.inputs.settings import parse_settings
+from render.inputs.settings.file import parse_settings
 from render.limits import Limits
-from render.lock.format import format_lock
+from render.lock.text.format import format_lock
 from render.system.files import LOCK_FILE
 from rig.builders.locks import lock, package
 from rig.registry.http_server import Answer, Handler, Request, answer

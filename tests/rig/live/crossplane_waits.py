@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from render.limits import Limits
-from render.lock.file import read_lock
 from render.lock.model import Lock, LockedPackage
+from render.lock.text.file import read_lock
 from render.packages import Kind
 from rig.live.application import WELL, conditions_of, describe_packages
 from rig.live.client import Object

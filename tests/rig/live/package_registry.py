@@ -10,7 +10,7 @@ from render.app.reporter import SilentReporter
 from render.app.world import open_world
 from render.limits import Limits
 from render.references import Digest, parse_reference
-from render.xpkg.build import build_package
+from render.xpkg.building.build import build_package
 from rig.builders.ecosystem import Built, fill_registry
 from rig.builders.packages import write_files
 from rig.builders.projects import at, format_metadata

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from render.limits import Limits
-from render.lock.file import read_lock
 from render.lock.model import Lock
+from render.lock.text.file import read_lock
 from render.moves import Move
 from render.packages import Kind
 from render.settings import SETTINGS_FILE
 from render.system.files import LOCK_FILE
-from render.xpkg.build import build_package
-from render.xpkg.packing import PackedImage
+from render.xpkg.building.build import build_package
+from render.xpkg.building.packing import PackedImage
 from rig.builders.ecosystem import PackageVersion
 from rig.builders.packages import write_files
 from rig.commands.refusals import Refusal, parse_refusal

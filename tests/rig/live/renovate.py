@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from render.constraints import parse_constraint
-from render.versions import parse_candidate
+from render.versions.constraints import parse_constraint
+from render.versions.version import parse_candidate
 from rig.processes import dying_with_us
 
 _PROJECT = Path(__file__).parents[2] / "e2e/renovate"

@@ -5,7 +5,7 @@ import hashlib
 from render.crossplane import has_predictable_revisions, needs_inactive_revision
 from render.names import friendly_id, revision_name
 from render.references import Digest
-from render.versions import parse_version
+from render.versions.version import parse_version
 from rig.live.client import Object
 from rig.live.recipes import CROSSPLANE
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from render.constraints import parse_constraint
 from render.limits import Limits
 from render.packages import Kind
-from render.versions import parse_candidate
-from render.xpkg.build import build_package
-from render.xpkg.packing import PackedImage
+from render.versions.constraints import parse_constraint
+from render.versions.version import parse_candidate
+from render.xpkg.building.build import build_package
+from render.xpkg.building.packing import PackedImage
 from rig.builders.ecosystem import PackageVersion, read_ecosystem
 from rig.builders.packages import write_files
 from rig.live.manifests import package_manifest

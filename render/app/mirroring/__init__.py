@@ -1,0 +1,1 @@
+"""Copies of what is locked, in a registry of one's own."""

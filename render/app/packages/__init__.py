@@ -1,0 +1,1 @@
+"""Packages and catalogs that people make."""

@@ -1,0 +1,111 @@
+"""xplock diff: what differs between two locks, or between a lock and a cluster."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from render.app.diff import compare_locks, compare_with_cluster
+from render.cli.operator_options import operator_settings
+from render.cli.options import default_folder, output_option
+from render.cli.output import Output
+from render.commands import as_path, xplock
+from render.errors import Differs, InvalidInput
+from render.lock.diff import LockDiff
+from render.system.files import LOCK_FILE, is_file, is_folder
+from render.versions.version import Version, parse_version
+from render.views.diff import diff_document, format_diff, format_markdown
+
+_STDIN = "-"
+_LAST_COMMIT = "HEAD"
+
+
+def _parse_crossplane(_context: click.Context, _option: click.Parameter, text: str | None) -> Version | None:
+    return parse_version(text) if text else None
+
+
+@click.command(
+    epilog="Examples: xplock diff main; xplock diff old.yaml new.yaml -o markdown; "
+    "kubectl get lock lock -o yaml | xplock diff -"
+)
+@click.argument("old", metavar="[A]", required=False)
+@click.argument("new", metavar="[B]", required=False)
+@click.option(
+    "-C",
+    "--dir",
+    "chosen",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The project folder whose lock is meant, instead of the current one.",
+)
+@click.option("--exit-code", is_flag=True, help="Exit 3 if there is a difference.")
+@click.option(
+    "--crossplane-version",
+    "crossplane",
+    callback=_parse_crossplane,
+    metavar="VERSION",
+    help="The cluster's Crossplane, instead of the one in the settings; below v2.4 the names of revisions are compared too.",
+)
+@output_option("text", "json", "markdown")
+@click.pass_context
+def diff(
+    context: click.Context,
+    old: str | None,
+    new: str | None,
+    chosen: Path | None,
+    exit_code: bool,
+    crossplane: Version | None,
+    form: str,
+) -> None:
+    """Show what changed from A to B.
+
+    Each is a lock file, a folder with one, or a Git revision; A may be - for a cluster's Lock on stdin. Without B it
+    is the lock in the folder; without A the one of the last commit. A folder alone is compared with its last commit,
+    and a folder beside a revision with what that revision has of it.
+    """
+    output: Output = context.obj
+    default = default_folder(context)
+    chosen = default / chosen if chosen else default if default != Path() else None
+    if new == _STDIN:
+        raise InvalidInput(
+            "a cluster's Lock is what is compared with, and comes first",
+            why="what a folder asks for is where the cluster is going",
+            next=f"write: {_stdin_first(old, chosen)}",
+        )
+    old, folder = _place_folder(old, new, chosen)
+    found, notes = _compare(old, new or str(folder), folder, crossplane)
+    for note in notes:
+        output.say(f"note: {note}")
+    if form == "json":
+        output.result_json(diff_document(found))
+    else:
+        output.result(format_markdown(found) if form == "markdown" else format_diff(found))
+    if exit_code and not found.equal:
+        raise Differs(f"{old} and {new or folder / LOCK_FILE} differ")
+
+
+def _place_folder(old: str | None, new: str | None, chosen: Path | None) -> tuple[str, Path]:
+    """Return A and the folder that is meant; a folder alone is not A."""
+    if old and not new and not chosen and is_folder(Path(old)):
+        return _LAST_COMMIT, Path(old)
+    paths = [path for name in (old, new) if name and (path := _folder_of(Path(name)))] if new else []
+    # What stands beside a single folder is a revision, and the same folder is meant.
+    beside = paths[0] if len(paths) == 1 else Path()
+    return old or _LAST_COMMIT, chosen or beside
+
+
+def _folder_of(path: Path) -> Path | None:
+    if is_folder(path):
+        return path
+    return path.parent if path.name == LOCK_FILE and is_file(path) else None
+
+
+def _stdin_first(other: str | None, chosen: Path | None) -> str:
+    words = [] if other in (None, _STDIN) else [as_path(other)]
+    return xplock("diff", _STDIN, *words, folder=chosen or ".", option="-C")
+
+
+def _compare(old: str, new: str, folder: Path, crossplane: Version | None) -> tuple[LockDiff, list[str]]:
+    limits = operator_settings().limits
+    if old == _STDIN:
+        return compare_with_cluster(sys.stdin.buffer, new, folder, crossplane, limits), []
+    return compare_locks(old, new, folder, limits)

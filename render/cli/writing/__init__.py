@@ -1,0 +1,1 @@
+"""Commands that write: a lock, files, commits, packages."""

@@ -1,0 +1,257 @@
+"""xplock lock: resolve and write."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from render.app.commits.options import CommitOptions
+from render.app.head_start import start_requests
+from render.app.operator_settings import OperatorSettings
+from render.cli.operator_options import (
+    CACHE,
+    GIT_TOKEN,
+    POLICY,
+    REGISTRIES,
+    TRUSTED_ROOT,
+    OperatedCommand,
+    given_words,
+    operator_settings,
+)
+from render.cli.options import (
+    commit_options,
+    folders_argument,
+    layout_option,
+    layout_words,
+    offline_option,
+    output_option,
+)
+from render.cli.output import Output
+from render.cli.writing.mimic import check_mimic_usage, write_mimic
+from render.commands import LockCall
+
+if TYPE_CHECKING:
+    from render.app.commits.committer import Committer
+    from render.app.resolver import Outcome
+    from render.views.commits.committed import Committed
+
+
+@click.command(
+    cls=OperatedCommand,
+    settings=(POLICY, TRUSTED_ROOT, *CACHE, *REGISTRIES, GIT_TOKEN),
+    epilog="Examples: xplock lock; xplock lock -P provider-aws-s3=v1.2.0; xplock lock --check clusters/*",
+)
+@folders_argument
+@click.option(
+    "-U", "--upgrade", "everything", is_flag=True, help="Let every pin move to the newest version that fits."
+)
+@click.option(
+    "-P",
+    "--upgrade-package",
+    "packages",
+    multiple=True,
+    metavar="SRC[=VERSION]",
+    help="Let this pin move, to VERSION if given; its family moves along, to the same VERSION or not at all. "
+    "May be repeated.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; exit 3 if the lock would change.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; print what would change.")
+@offline_option
+@click.option("--new", is_flag=True, help="Start over: forget the names and pins of the lock that was.")
+@click.option(
+    "--allow-downgrade",
+    is_flag=True,
+    help="Accept another version, a lower one too, where the locked one is no longer offered.",
+)
+@click.option(
+    "--accept-unknown-objects",
+    "accept_unknown",
+    is_flag=True,
+    help="Let a package leave although its objects can no longer be compared with those of packages that come.",
+)
+@click.option(
+    "--live",
+    metavar="FILE",
+    type=click.File("rb"),
+    help="The Lock of a cluster in which packages were installed before they were locked, as `kubectl get lock lock "
+    "-o yaml` prints it; - for stdin. The lock remembers which packages are attached there.",
+)
+@click.option(
+    "--mimic",
+    "mimics",
+    is_flag=True,
+    help="Write nothing; show what Crossplane alone would pick, one dependency after the other, beside the answer of "
+    "xplock.",
+)
+@click.option(
+    "--crossplane-flags",
+    "flag",
+    type=click.Choice(["upgrades", "downgrades"]),
+    help="With --mimic: the alpha flag for dependency versions that Crossplane runs with; downgrades implies upgrades.",
+)
+@click.option(
+    "--from-live",
+    "there",
+    metavar="FILE",
+    type=click.File("rb"),
+    help="With --mimic: start from the Lock of a cluster, as `kubectl get lock lock -o yaml` prints it; - for stdin.",
+)
+@click.option("--commit", "commits", is_flag=True, help="Then commit the locks, as `xplock commit` does.")
+@commit_options
+@layout_option
+@output_option("text", "json")
+@click.pass_obj
+def lock(
+    output: Output,
+    /,
+    folders: tuple[Path, ...],
+    everything: bool,
+    packages: tuple[str, ...],
+    check: bool,
+    dry_run: bool,
+    offline: bool,
+    new: bool,
+    allow_downgrade: bool,
+    accept_unknown: bool,
+    live: BinaryIO | None,
+    mimics: bool,
+    flag: str | None,
+    there: BinaryIO | None,
+    commits: bool,
+    layouts: list[tuple[str, Path]],
+    form: str,
+    **how: Any,
+) -> None:
+    """Resolve everything that each DIR asks for, and write the answer to its crossplane.lock.yaml.
+
+    Pins that still fit stay. With several folders all are written, or none.
+    """
+    operator = operator_settings()
+    how_to_commit = CommitOptions(**how)
+    _check_usage(how_to_commit, commits=commits, check=check)
+    check_mimic_usage(mimics=mimics, writes=commits or check, flag=flag, there=there, folders=len(folders))
+    starts = folders and not (offline or new)
+    head_start = start_requests(operator, output, folders[0], layouts) if starts else None
+    # Imported late: the first requests are under way meanwhile.
+    import render.yaml.libyaml  # noqa: F401 - parses their answers
+    from render.app.diff import read_live_lock
+    from render.app.lock import lock_folders, lock_texts, require_unchanged, write_locks
+    from render.app.resolver import Resolver
+    from render.lifecycle.update import LockOptions
+    from render.views.report_document import report_document
+
+    cluster = read_live_lock(live, operator.limits) if live else None
+    flags = {
+        "-U": everything,
+        "--offline": offline,
+        "--new": new,
+        "--allow-downgrade": allow_downgrade,
+        "--accept-unknown-objects": accept_unknown,
+    }
+    call = _repeat_call(folders, packages, flags, layouts, live)
+    options = LockOptions(packages, everything, allow_downgrade, accept_unknown, cluster, call)
+    resolver = Resolver(
+        operator,
+        output,
+        layouts,
+        offline=offline,
+        options=options,
+        new=new,
+        confirm=True,
+        check=check,
+        head_start=head_start,
+    )
+    if mimics:
+        write_mimic(output, resolver, folders[0], call, flag, there, form)
+        return
+    committer = _open_committer(output, how_to_commit, folders, operator) if commits else None
+    outcomes = lock_folders(resolver, folders, output, check=check)
+    # A lock that cannot be committed is not written either.
+    plans = committer.plan(lock_texts(outcomes), dry_run=dry_run) if committer else []
+    if not check and not dry_run:
+        write_locks(outcomes, operator.limits)
+    if form != "json":
+        _write_reports(outcomes, output, to_stderr=how_to_commit.branch is not None)
+    made = committer.commit(plans, dry_run=dry_run) if committer else []
+    if form == "json":
+        locks = [
+            report_document(str(one.folder), one.before, one.after, one.needed, rewritten=one.changes)
+            for one in outcomes
+        ]
+        output.result_json({"locks": locks, "commits": _committed_documents(made)} if committer else locks)
+    elif committer:
+        _write_committed(made, output, to_branch=how_to_commit.branch is not None)
+    if check:
+        require_unchanged(outcomes, call)
+
+
+def _repeat_call(
+    folders: Sequence[Path],
+    packages: Sequence[str],
+    flags: Mapping[str, bool],
+    layouts: Sequence[tuple[str, Path]],
+    live: BinaryIO | None,
+) -> LockCall:
+    """Return this call as advice repeats it: with everything that decides about versions."""
+    words = [flag for flag, given in flags.items() if given]
+    words += layout_words(layouts)
+    # What was read from stdin is gone.
+    if live and getattr(live, "name", "<stdin>") != "<stdin>":
+        words += ["--live", live.name]
+    words += given_words(click.get_current_context())
+    return LockCall(tuple(map(str, folders)), tuple(packages), tuple(words))
+
+
+def _check_usage(how: CommitOptions, *, commits: bool, check: bool) -> None:
+    if how.given and not commits:
+        raise click.UsageError("the options for committing need --commit")
+    if commits and check:
+        raise click.UsageError(
+            "--check writes nothing that could be committed: leave out --check or --commit"
+        )
+
+
+def _open_committer(
+    output: Output, how: CommitOptions, folders: Sequence[Path], operator: OperatorSettings
+) -> "Committer":
+    # Imported late, here and below: GitPython takes long to import.
+    from render.app.commits.committer import open_committer
+
+    opened = open_committer(output, how, folders, operator)
+    return click.get_current_context().with_resource(opened)
+
+
+def _committed_documents(made: "Sequence[Committed]") -> list[dict[str, Any]]:
+    from render.views.commits.committed import committed_document
+
+    return [committed_document(one) for one in made]
+
+
+def _write_committed(made: "Sequence[Committed]", output: Output, *, to_branch: bool) -> None:
+    from render.cli.writing.commit import write_committed
+
+    write_committed(made, output, to_branch=to_branch)
+
+
+def _write_reports(outcomes: "Sequence[Outcome]", output: Output, *, to_stderr: bool) -> None:
+    """Write what changed in every lock: to stdout, or to stderr if the text of a pull request is the result."""
+    from render.views.report import format_report
+
+    several = len(outcomes) > 1
+    reports = [
+        format_report(
+            str(one.folder),
+            one.before,
+            one.after,
+            several=several,
+            needed=one.needed,
+            rewritten=one.changes,
+        )
+        for one in outcomes
+    ]
+    if to_stderr:
+        for line in "".join(reports).splitlines():
+            output.say(line)
+    elif output.verbosity >= 0:
+        output.report("".join(reports))

@@ -1,0 +1,1 @@
+"""The lock as a file: written, and read again."""

@@ -1,0 +1,1 @@
+"""Versions, and what asks for them."""

@@ -1,0 +1,1 @@
+"""A closure as text: the tree, and the ways to one package."""

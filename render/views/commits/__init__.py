@@ -1,0 +1,1 @@
+"""What a commit and a pull request say."""

@@ -1,0 +1,1 @@
+"""A package on disk or in an image, as text."""

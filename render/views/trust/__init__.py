@@ -1,0 +1,1 @@
+"""What `verify` found, as text."""
