@@ -21,7 +21,7 @@ from render.inputs.settings.table import (
 )
 from render.system.files import replace_file
 
-SCHEMA_FILE = Path(__file__).with_name("xplock.schema.json")
+SCHEMA_FILE = Path(__file__).parent.with_name("xplock.schema.json")
 
 _DESCRIPTION = (
     "Settings of an xplock project, the file xplock.yaml beside its manifests. To have them checked and explained "
