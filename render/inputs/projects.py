@@ -5,10 +5,10 @@ from pathlib import Path
 
 from render.commands import as_path, shell
 from render.crd_dependencies import CATALOG_API, CATALOG_KIND, CatalogRow
-from render.errors import InvalidInput, RenderError, in_one_line
-from render.inputs.budget import Budget, FolderTooLarge
-from render.inputs.folders import list_kustomizations, list_yaml_files, read_inside
-from render.inputs.problems import InvalidInputs, find_conflict
+from render.errors import InvalidInput
+from render.inputs.folders import list_kustomizations, list_yaml_files
+from render.inputs.problems import InvalidInputs
+from render.inputs.reader import FolderReader
 from render.inputs.record import make_record
 from render.inputs.roots import Document, agree_on_crds, agree_on_rewrites, agree_on_roots, sort_documents
 from render.lean import Any, dataclass, field, replace
@@ -17,9 +17,9 @@ from render.packages import is_meta, is_project
 from render.rewrites import Rewrite
 from render.settings import SETTINGS_FILE, Settings
 from render.system.boundary import Boundary
-from render.system.files import LOCK_FILE, PACKAGE_FILES, is_folder, is_there
-from render.versions.requests import CrdRoot, Root
-from render.yaml.documents import Rules, file_rules, iterate_documents
+from render.system.files import LOCK_FILE, PACKAGE_FILES, REGISTRY_FOLDER, is_folder, is_there
+from render.versions.requests import CrdRoot, Request, Root
+from render.yaml.documents import file_rules, iterate_documents
 from render.yaml.fields import Fields, Problems
 
 _MISNAMED_SETTINGS = ("xplock.yml", ".xplock.yaml", ".xplock.yml", "xplock.json")
@@ -102,17 +102,20 @@ def read_inputs(
     # The folder may be about to be made, too.
     there = list_yaml_files(folder, limits) if not edits.files or is_folder(folder) else []
     names = _edited_names(there, edits)
-    reader = _Reader(folder, limits, problems, boundary, edits.files)
+    reader = FolderReader(folder, limits, problems, boundary, edits.files)
     settings = _read_settings(reader, names)
     kustomized = bool(list_kustomizations(folder))
     inputs = [name for name in names if name not in settings.catalog_files]
     files = _read_files(reader, _input_names(inputs, kustomized=kustomized))
     documents = _kustomize(reader, environ) if kustomized else files.documents
     found = sort_documents(documents, problems)
-    _check_install_scopes(folder, documents, limits, problems)
-    named = [one for one in files.dependencies if isinstance(one, Root)]
+    dependencies = [
+        *files.dependencies,
+        *_read_first_format(folder, documents, found.roots, limits, problems),
+    ]
+    named = [one for one in dependencies if isinstance(one, Root)]
     roots = agree_on_roots([*found.roots, *named, *settings.roots, *edits.roots], problems)
-    crds = [*found.crd_roots, *(one for one in files.dependencies if isinstance(one, CrdRoot))]
+    crds = [*found.crd_roots, *(one for one in dependencies if isinstance(one, CrdRoot))]
     crd_roots = agree_on_crds(crds, problems)
     rows = _read_catalogs(reader, settings)
     rewrites = agree_on_rewrites([*found.rewrites, *settings.rewrites], problems)
@@ -129,22 +132,33 @@ def _edited_names(names: Sequence[str], edits: Edits) -> list[str]:
     return sorted({*names, *edits.files} - {name for name, data in edits.files.items() if data is None})
 
 
-def _check_install_scopes(
-    folder: Path, documents: Iterable[Document], limits: Limits, problems: list[str]
-) -> None:
-    registry = folder / ".registry"
-    if is_there(registry):
-        # Imported late: few folders are packages of the first format.
-        from render.packages_v1.install_objects import find_wrong_scopes
+def _read_first_format(
+    folder: Path, documents: Iterable[Document], others: Iterable[Root], limits: Limits, problems: list[str]
+) -> Sequence[Root | CrdRoot]:
+    """Return the dependencies of a package of the first format in the folder; a package of today comes before it."""
+    if not is_there(folder / REGISTRY_FOLDER) or any(is_there(folder / name) for name in PACKAGE_FILES):
+        return ()
+    # Imported late: few folders are packages of the first format.
+    from render.packages_v1.install_objects import find_wrong_scopes
+    from render.packages_v1.project import read_on_disk
 
-        objects = ((document.value, document.place) for document in documents)
-        problems.extend(find_wrong_scopes(registry, objects, limits))
+    found = read_on_disk(folder, limits, problems)
+    problems.extend(find_wrong_scopes(found.scope, ((one.value, one.place) for one in documents)))
+    # An entry without a version says nothing more about a package that a manifest asks for.
+    asked = {root.source for root in others}
+    return [
+        root
+        for root in found.roots
+        if isinstance(root, CrdRoot) or root.request != Request() or root.source not in asked
+    ]
 
 
 def read_settings(folder: Path, limits: Limits, boundary: Boundary | None = None) -> Settings:
     """Read only the settings of a folder."""
     problems: list[str] = []
-    settings = _read_settings(_Reader(folder, limits, problems, boundary), list_yaml_files(folder, limits))
+    settings = _read_settings(
+        FolderReader(folder, limits, problems, boundary), list_yaml_files(folder, limits)
+    )
     if problems:
         raise InvalidInputs(folder, problems)
     return settings
@@ -164,7 +178,7 @@ def _input_names(names: Sequence[str], *, kustomized: bool) -> list[str]:
     return [name for name in names if name not in (SETTINGS_FILE, LOCK_FILE, *_MISNAMED_SETTINGS)]
 
 
-def _read_settings(reader: "_Reader", names: Sequence[str]) -> Settings:
+def _read_settings(reader: FolderReader, names: Sequence[str]) -> Settings:
     for name in _MISNAMED_SETTINGS:
         if is_there(reader.folder / name):
             reader.problems.append(f"{name}: settings are read from {SETTINGS_FILE} only; rename the file")
@@ -177,7 +191,7 @@ def _read_settings(reader: "_Reader", names: Sequence[str]) -> Settings:
     return parse_settings(data, reader.folder, reader.limits, reader.problems, reader.boundary)
 
 
-def _read_catalogs(reader: "_Reader", settings: Settings) -> tuple[CatalogRow, ...]:
+def _read_catalogs(reader: FolderReader, settings: Settings) -> tuple[CatalogRow, ...]:
     if not settings.catalog_files:
         return ()
     # Imported late: few folders have a catalog in a file.
@@ -196,7 +210,7 @@ def _read_catalogs(reader: "_Reader", settings: Settings) -> tuple[CatalogRow, .
     return tuple(sorted(rows))
 
 
-def _read_files(reader: "_Reader", names: Sequence[str]) -> _Files:
+def _read_files(reader: FolderReader, names: Sequence[str]) -> _Files:
     files = _Files([], [])
     for name in names:
         data = reader.read(name)
@@ -229,62 +243,7 @@ def _describes_package(value: Any) -> bool:
     return isinstance(api_version, str) and (is_meta(api_version) or is_project(api_version))
 
 
-def _parse(data: bytes, name: str, rules: Rules) -> Iterable[Any]:
-    if not name.endswith(".json"):
-        return iterate_documents(data, rules)
-    # Imported late: few folders have manifests in JSON.
-    from render.yaml.json_text import parse_json
-
-    return parse_json(data, rules)
-
-
-class _Reader:
-    """Reads the files of one folder, within its budget; a problem with a file does not stop the others."""
-
-    def __init__(
-        self,
-        folder: Path,
-        limits: Limits,
-        problems: list[str],
-        boundary: Boundary | None,
-        edited: Mapping[str, bytes | None] = _NO_EDITS.files,
-    ) -> None:
-        self.folder = folder
-        self._edited = edited
-        self.limits = limits
-        self.problems = problems
-        self.boundary = boundary
-        self.budget = Budget(folder, limits)
-
-    def read(self, name: str) -> bytes | None:
-        """Return the bytes of a file, or None if there is a problem."""
-        try:
-            data = self._edited.get(name) or read_inside(self.folder / name, self.folder, self.limits)
-        except RenderError as error:
-            self.problems.append(f"{name}: {in_one_line(error)}")
-            return None
-        self.budget.take_text(data)
-        conflict = find_conflict(data)
-        if not conflict:
-            return data
-        self.problems.append(f"{name}: {conflict}")
-        return None
-
-    def parse(self, data: bytes, name: str) -> list[Document]:
-        """Return the documents of a file."""
-        try:
-            values = self.budget.take_values(_parse(data, name, file_rules(self.limits)))
-        except FolderTooLarge:
-            raise
-        except RenderError as error:
-            self.problems.append(f"{name}: {in_one_line(error)}")
-            return []
-        if len(values) == 1:
-            return [Document(values[0], name)]
-        return [Document(value, f"{name}: document {i}") for i, value in enumerate(values, start=1)]
-
-
-def _kustomize(reader: _Reader, environ: Mapping[str, str]) -> list[Document]:
+def _kustomize(reader: FolderReader, environ: Mapping[str, str]) -> list[Document]:
     # Imported late: only folders with a kustomization start a program.
     from render.inputs.kustomizations.checks import check_kustomizations
     from render.inputs.kustomizations.kustomize import build_kustomization

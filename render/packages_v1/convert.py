@@ -20,7 +20,7 @@ from render.packages_v1.meta import meta_document
 from render.packages_v1.permissions import access_objects
 from render.packages_v1.pictures import UI_SCHEMA
 from render.packages_v1.tree import File, Tree
-from render.xpkg.image import APP_FILE
+from render.system.files import APP_FILE
 from render.xpkg.metadata import InvalidMetadata, parse_metadata
 from render.yaml.writer import format_document
 

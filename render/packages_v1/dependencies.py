@@ -39,10 +39,10 @@ def read_dependencies(
     entries: list[Mapping[str, Any]] = []
     asked: list[CrdRequest] = []
     for fields in app.depends_on:
-        _check_entry(fields, app, found)
+        check_entry(fields, app, found)
         if fields.get(CRD_KEY) is not None:
-            request = read_crd(fields)
-            if request and not _is_own(request, crds):
+            request = read_other_crd(fields, crds)
+            if request:
                 asked.append(request)
                 entries.extend(answers.get(request, [{CRD_KEY: str(request)}]))
         else:
@@ -62,12 +62,19 @@ def _once(entries: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]
     return tuple(reversed(by_name.values()))
 
 
-def _check_entry(fields: Fields, app: App, found: Findings) -> None:
+def check_entry(fields: Fields, app: App, found: Findings) -> None:
+    """Complain about an entry that names no package and no CRD, or both."""
     given = [key for key in (CRD_KEY, "package") if fields.get(key) not in (None, "")]
     if len(given) != 1:
         fields.complain("it needs either crd or package" + (", not both" if given else ""))
     for key in sorted(fields.value.keys() - set(_KNOWN)):
         found.warn(app.file, f"dependsOn: {key}: a dependency of today has no such field; it is left out")
+
+
+def read_other_crd(fields: Fields, crds: Sequence[Crd]) -> CrdRequest | None:
+    """Return the CRDs that an entry asks for, unless the package defines them itself."""
+    request = read_crd(fields)
+    return None if request is None or _is_own(request, crds) else request
 
 
 def _is_own(request: CrdRequest, crds: Sequence[Crd]) -> bool:
@@ -87,26 +94,26 @@ def dependency_on(package: str, version: str, kind: Kind = Kind.PROVIDER) -> Map
 
 
 def _read_package(fields: Fields, source: str, app: App, found: Findings) -> Iterator[Mapping[str, Any]]:
-    text = fields.text("package")
-    if not text:
-        return
-    repository, tag = split_tag(text)
-    package: Source | PartialSource | None = None
-    with fields.errors_at("package"):
-        package = qualified(repository, fields.text("source") or source)
+    package, tag = read_package(fields, source)
     if package is None:
         return
-    with fields.errors_at("package"):
-        parse_constraint(_version(tag))
     if isinstance(package, PartialSource):
         found.warn(
             app.file,
-            f"dependsOn: {text} names no registry; a lock completes it from where this package is, "
+            f"dependsOn: {fields.text('package')} names no registry; a lock completes it from where this package is, "
             "and Crossplane does not: name the registry with --source",
         )
-    yield dependency_on(str(package), _version(tag))
+    yield dependency_on(str(package), tag or "*")
 
 
-def _version(tag: str | None) -> str:
+def read_package(fields: Fields, source: str = "") -> tuple[Source | PartialSource | None, str | None]:
+    """Return the package that an entry names, and its version if it has one; without a package after a problem."""
+    repository, tag = split_tag(fields.text("package"))
     # No tag, and this one, meant the newest version.
-    return "*" if tag in (None, "latest") else str(tag)
+    version = None if tag == "latest" else tag
+    if not repository:
+        return None, version
+    with fields.errors_at("package"):
+        parse_constraint(version or "*")
+        return qualified(repository, fields.text("source") or source), version
+    return None, version

@@ -7,7 +7,7 @@ from render.limits import Limits
 from render.packages_v1.documents import read_document, warn_unknown
 from render.packages_v1.findings import Findings
 from render.packages_v1.tree import File, Tree
-from render.xpkg.image import APP_FILE
+from render.system.files import APP_FILE
 from render.yaml.fields import Fields
 
 FORMAT = "0.1.0"

@@ -1,21 +1,17 @@
 """ClusterPackageInstall and PackageInstall → roots: Crossplane has no CRD for these kinds any more."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 
-from render.errors import RenderError
 from render.lean import Any, dataclass
-from render.limits import Limits
 from render.names import DNS_LABEL_MEANING, is_dns_label
 from render.packages import PACKAGE_GROUP
 from render.packages_v1.sources import qualified
 from render.references import Digest, PartialSource, Source, is_digest, split_tag
-from render.system.files import read_plain
+from render.system.files import APP_FILE, REGISTRY_FOLDER
 from render.versions.constraints import ANY, Constraint, parse_constraint
 from render.versions.requests import CrdRoot, Request, Root
 from render.versions.version import check_tag
 from render.xpkg.crd_fields import CRD_KEY, read_crd
-from render.yaml.documents import file_rules, parse_documents
 from render.yaml.fields import Fields, Problems
 
 GROUP = "packages.crossplane.io"
@@ -155,9 +151,8 @@ def _fields(
     return {key: value for key, value in (("metadata", metadata), ("spec", kept)) if value}
 
 
-def find_wrong_scopes(registry: Path, objects: Iterable[tuple[Any, str]], limits: Limits) -> Iterator[str]:
-    """Yield a problem for each install object whose kind does not fit the package that lies beside it."""
-    scope = _read_scope(registry / "app.yaml", limits)
+def find_wrong_scopes(scope: str, objects: Iterable[tuple[Any, str]]) -> Iterator[str]:
+    """Yield a problem for each install object whose kind does not fit the scope of the package beside it."""
     fitting = next((kind for kind, known in _SCOPES.items() if known == scope), None)
     for value, place in objects:
         kind = (
@@ -165,15 +160,6 @@ def find_wrong_scopes(registry: Path, objects: Iterable[tuple[Any, str]], limits
         )
         if fitting and kind in _SCOPES and kind != fitting:
             yield (
-                f"{place}: kind: {kind} does not fit permissionScope: {scope} in {registry.name}/app.yaml; "
+                f"{place}: kind: {kind} does not fit permissionScope: {scope} in {REGISTRY_FOLDER}/{APP_FILE}; "
                 f"write {fitting}"
             )
-
-
-def _read_scope(app: Path, limits: Limits) -> str:
-    try:
-        documents = parse_documents(read_plain(app, limits.file_bytes) or b"", file_rules(limits))
-    except RenderError:
-        # `package build` reports what is wrong with it.
-        return ""
-    return Fields(documents[0] if documents else None, Problems()).text("permissionScope")

@@ -8,8 +8,7 @@ from pathlib import Path, PurePosixPath
 from render.errors import RenderError, in_one_line
 from render.limits import LimitExceeded, Limits
 from render.packages_v1.findings import Findings
-from render.system.files import PACKAGE_FILES, is_file, is_folder, read_plain
-from render.xpkg.image import APP_FILE, REGISTRY_FOLDER
+from render.system.files import APP_FILE, PACKAGE_FILES, REGISTRY_FOLDER, is_file, is_folder, read_plain
 
 _LAYOUT_FILE = "index.json"
 
@@ -85,7 +84,7 @@ def read_tree(registry: Path, limits: Limits, found: Findings) -> Tree:
     """Read every file of a folder; links are refused."""
     files: dict[str, bytes] = {}
     room = limits.package_bytes
-    for path in _walk(registry, limits):
+    for path in list_files(registry, limits):
         shown = path.relative_to(registry).as_posix()
         try:
             data = read_plain(path, room)
@@ -99,7 +98,8 @@ def read_tree(registry: Path, limits: Limits, found: Findings) -> Tree:
     return Tree.of(files)
 
 
-def _walk(registry: Path, limits: Limits) -> Iterator[Path]:
+def list_files(registry: Path, limits: Limits) -> Iterator[Path]:
+    """Yield the path of every file in a folder and below; links to folders are not followed."""
     count = 0
     for folder, _, names in os.walk(registry):
         for name in names:

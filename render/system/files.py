@@ -18,6 +18,8 @@ LOCK_FILE = "crossplane.lock.yaml"
 META_FILE = "crossplane.yaml"
 PROJECT_FILES = ("crossplane-project.yaml", "upbound.yaml")
 PACKAGE_FILES = (META_FILE, *PROJECT_FILES)
+# Of a package of the first format: its folder, and the file there that describes it.
+REGISTRY_FOLDER, APP_FILE = ".registry", "app.yaml"
 
 
 class InvalidFile(RenderError):

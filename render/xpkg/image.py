@@ -11,6 +11,7 @@ from render.limits import LimitExceeded, Limits
 from render.references import Digest, Reference, Source
 from render.registry.oci import Content, Descriptor, Index, InvalidManifest, Manifest, parse_content
 from render.registry.routes import Images
+from render.system.files import APP_FILE, REGISTRY_FOLDER
 from render.xpkg.layers import Entry, read_entries, unpack
 
 XPKG_ANNOTATION = "io.crossplane.xpkg"
@@ -18,9 +19,6 @@ BASE_LAYER = "base"
 EXAMPLES_LAYER = "upbound"
 EXTENSIONS_MANIFEST = "xpkg-extensions"
 PACKAGE_FILE = "package.yaml"
-# A package of the first format has these in its image, and no package.yaml.
-REGISTRY_FOLDER = ".registry"
-APP_FILE = "app.yaml"
 
 # The package controller asks for this platform, whatever the cluster runs on.
 _PLATFORM = ("linux", "amd64")

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from rig.builders.packages import write_files
 
+from render.inputs.problems import InvalidInputs
+from render.inputs.projects import read_inputs
 from render.inputs.roots import Document, Found, sort_documents
 from render.limits import Limits
-from render.packages_v1.install_objects import find_wrong_scopes
 from render.versions.requests import Request
 from render.yaml.documents import file_rules, parse_documents
 
@@ -179,19 +180,26 @@ def test_other_kinds_of_that_group_are_refused_since_no_cluster_knows_them(kind:
 def test_an_install_object_for_another_scope_than_the_package_beside_it_is_refused(
     tmp_path: Path, kind: str, scope: str, fitting: str
 ) -> None:
-    write_files(tmp_path, {"app.yaml": f"permissionScope: {scope}\n"})
-    [value] = parse_documents(install("{}", kind=kind).encode(), file_rules(Limits()))
+    write_files(
+        tmp_path,
+        {
+            ".registry/app.yaml": f"permissionScope: {scope}\n",
+            PLACE: install("{package: 'a.example.org/b:v1'}", kind=kind),
+        },
+    )
 
-    assert list(find_wrong_scopes(tmp_path, [(value, PLACE)], Limits())) == [
-        f"{PLACE}: kind: {kind} does not fit permissionScope: {scope} in {tmp_path.name}/app.yaml; write {fitting}"
+    with pytest.raises(InvalidInputs) as raised:
+        read_inputs(tmp_path, Limits(), {})
+
+    assert raised.value.problems == [
+        f"{PLACE}: kind: {kind} does not fit permissionScope: {scope} in .registry/app.yaml; write {fitting}"
     ]
 
 
-@pytest.mark.parametrize("app", ["permissionScope: Cluster\n", "title: None\n", "a: [\n"])
+@pytest.mark.parametrize("app", ["permissionScope: Cluster\n", "title: None\n"])
 def test_an_install_object_for_the_scope_of_the_package_beside_it_or_of_none_is_fine(
     tmp_path: Path, app: str
 ) -> None:
-    write_files(tmp_path, {"app.yaml": app})
-    [value] = parse_documents(install("{}").encode(), file_rules(Limits()))
+    write_files(tmp_path, {".registry/app.yaml": app, PLACE: install("{package: 'a.example.org/b:v1'}")})
 
-    assert list(find_wrong_scopes(tmp_path, [(value, PLACE)], Limits())) == []
+    assert len(read_inputs(tmp_path, Limits(), {}).roots) == 1

@@ -11,8 +11,9 @@ from render.app.commits.projects import Project
 from render.errors import RenderError
 from render.git.snapshots import Snapshot
 from render.inputs.folders import KUSTOMIZATION_FILES
-from render.inputs.read_files import find_overlay, list_named_paths
+from render.inputs.read_files import find_catalogs, find_overlay, list_named_paths
 from render.limits import Limits
+from render.system.files import REGISTRY_FOLDER
 from render.system.scratch import scratch_folder, writing
 
 _FILES = "git's files"
@@ -59,6 +60,11 @@ def _write(prefix: str, snapshot: Snapshot, root: Path, limits: Limits) -> None:
     else:
         linked = any(map(snapshot.is_link, direct))
         snapshot.write(snapshot.list_folder(prefix, deep=True) if linked else direct, root)
+    named = [_joined(prefix, name) for name in find_catalogs(root / prefix, limits)]
+    old = snapshot.list_folder(f"{prefix}{REGISTRY_FOLDER}/", deep=True)
+    snapshot.write(
+        [path for path in (*named, *old) if not (root / path).exists() and snapshot.has(path)], root
+    )
     overlay = find_overlay(root / prefix, limits)
     if overlay is not None:
         _write_folder(_joined(prefix, overlay), snapshot, root)

@@ -22,17 +22,15 @@ from render.packages_v1.tree import Tree, find_registry, read_tree
 from render.references import InvalidReference, Reference, Source, parse_reference
 from render.registry.oci import Platform
 from render.registry.routes import Images
-from render.system.files import LOCK_FILE, replace_file
+from render.system.files import APP_FILE, LOCK_FILE, REGISTRY_FOLDER, replace_file
 from render.versions.version import parse_candidate
 from render.xpkg.building.build import BuiltPackage
 from render.xpkg.building.package_file import PackageFile
 from render.xpkg.building.packing import pack_image
 from render.xpkg.building.runtime_image import RuntimeImage, fetch_runtime_image
 from render.xpkg.image import (
-    APP_FILE,
     BASE_LAYER,
     PACKAGE_FILE,
-    REGISTRY_FOLDER,
     Image,
     fetch_image,
     fetch_registry_files,
