@@ -9,8 +9,10 @@ from render.inputs.folders import list_yaml_files
 from render.inputs.projects import Inputs
 from render.lean import Any
 from render.limits import Limits
+from render.signatures.expressions.matching import open_ends
+from render.signatures.identities import missing_names
 from render.signatures.image_configs import ImageConfigs
-from render.signatures.rules import Rule
+from render.signatures.rules import Authority, Rule
 from render.system.boundary import real_path
 from render.texts import first_lines
 
@@ -56,13 +58,15 @@ def note_open_expressions(one: CheckedFolder) -> Iterator[str]:
     """Yield a note for each expression of a rule that fits longer names as well."""
     for rule in _rules(one):
         for authority in rule.authorities:
-            for identity in authority.identities:
-                for text in (identity.issuer_expression, identity.subject_expression):
-                    if text and not text.startswith(("^", r"\A", "(?i)^")):
-                        yield (
-                            f"ImageConfig {rule.name}: the expression {text} fits any part of a name; "
-                            "begin it with ^"
-                        )
+            for text in dict.fromkeys(_expressions(authority)):
+                advice = open_ends(text)
+                if advice:
+                    yield f"ImageConfig {rule.name}: the expression {text} fits longer names as well; {', and '.join(advice)}"
+
+
+def _expressions(authority: Authority) -> Iterator[str]:
+    for identity in authority.identities:
+        yield from filter(None, (identity.issuer_expression, identity.subject_expression))
 
 
 def _rules(one: CheckedFolder) -> list[Rule]:
@@ -76,10 +80,12 @@ def _open_ways(rule: Rule) -> Iterator[str]:
     if not rule.authorities and not rule.broken:
         yield "it has no authorities, and so accepts unsigned images as well"
     for authority in rule.authorities:
-        if authority.accepts_anyone and not authority.identities:
+        if authority.key is None and not authority.identities:
             yield f"authority {authority.name} has neither a key nor identities"
-        elif authority.accepts_anyone:
-            yield f"authority {authority.name} has an identity without an issuer or without a subject"
+        elif authority.key is None:
+            open_ones = [missing for one in authority.identities if (missing := missing_names(one))]
+            if open_ones:
+                yield f"authority {authority.name} has an identity that fits every {' and every '.join(open_ones[0])}"
 
 
 def _lost(one: CheckedFolder, checked: Checked) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from render.signatures.patterns import matches
+from render.signatures.expressions.matching import fits_everyone, matches
 from render.signatures.refusals import Reason, Refused
 from render.signatures.rules import Identity
 from render.texts import first_names
@@ -33,3 +33,16 @@ def _names(expression: str, plain: str, texts: Sequence[str]) -> bool:
         # Tried without a text, too, so that a bad expression is found.
         return any(matches(expression, text) for text in texts or ("",)) and bool(texts)
     return not plain or plain in texts
+
+
+def missing_names(identity: Identity) -> list[str]:
+    """Return the names that an identity leaves open, so that everyone has one which fits."""
+    given = {
+        "issuer": (identity.issuer_expression, identity.issuer),
+        "subject": (identity.subject_expression, identity.subject),
+    }
+    return [
+        name
+        for name, (expression, plain) in given.items()
+        if (fits_everyone(expression) if expression else not plain)
+    ]

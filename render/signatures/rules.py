@@ -37,11 +37,6 @@ class Authority:
     # Predicate types, of which one has to be attested; without any, a plain signature is needed.
     predicates: tuple[str, ...] = ()
 
-    @property
-    def accepts_anyone(self) -> bool:
-        """Whether everyone who gets a certificate at all is accepted."""
-        return self.key is None and (not self.identities or any(map(_is_open, self.identities)))
-
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -83,11 +78,6 @@ def _key(value: "dict[str, Any]") -> KeyRef:
 def _identity(value: "dict[str, Any]") -> Identity:
     keys = ("issuer", "subject", "issuerRegExp", "subjectRegExp")
     return Identity(*(_text(value, key) for key in keys))
-
-
-def _is_open(identity: Identity) -> bool:
-    has_issuer = identity.issuer or identity.issuer_expression
-    return not has_issuer or not (identity.subject or identity.subject_expression)
 
 
 def _mappings(value: Any) -> "list[dict[str, Any]]":

@@ -71,11 +71,21 @@ def read(project: Path, *objects: Mapping[str, Any]) -> CheckedFolder:
         ([keyless()], "authority keyless has neither a key nor identities"),
         (
             [keyless({"issuer": "https://issuer.example.org"})],
-            "authority keyless has an identity without an issuer",
+            "authority keyless has an identity that fits every subject",
         ),
         (
             [keyless(IDENTITY, {"subjectRegExp": "^robin"})],
-            "authority keyless has an identity without an issuer",
+            "authority keyless has an identity that fits every issuer",
+        ),
+        ([keyless({})], "authority keyless has an identity that fits every issuer and every subject"),
+        # An expression that fits all texts names no one either, and it counts more than the plain text beside it.
+        (
+            [keyless({"issuerRegExp": "^https://", "subjectRegExp": "^https://git.example.org/acme/"})],
+            "authority keyless has an identity that fits every issuer",
+        ),
+        (
+            [keyless({**IDENTITY, "subjectRegExp": ".+"})],
+            "authority keyless has an identity that fits every subject",
         ),
     ],
 )
@@ -98,15 +108,18 @@ def test_a_rule_that_names_its_signers_is_well(project: Path, authorities: list[
     assert [*rule_accepts_anyone(Checked((one,))), *verification_lost(Checked((one,)))] == []
 
 
-def test_an_expression_without_an_anchor_is_a_note(project: Path) -> None:
-    open_one = {"issuerRegExp": "^https://", "subjectRegExp": "https://git.example.org/acme"}
-    read(project, rule(HOME, [keyless(open_one)]))
+def test_an_expression_that_fits_longer_names_is_a_note(project: Path) -> None:
+    begins = {"issuer": "https://issuer.example.org", "subjectRegExp": "^https://git.example.org/acme"}
+    ends = {"issuer": "https://issuer.example.org", "subjectRegExp": "https://git.example.org/acme/.*$"}
+    read(project, rule(HOME, [keyless(begins), keyless(ends)]))
 
     checked = check_folders([project], OperatorSettings({}, Limits()))
 
     assert checked.exit_code == 0
+    told = f"{project}: ImageConfig acme: the expression"
     assert [note for note in checked.notes if "the expression" in note] == [
-        f"{project}: ImageConfig acme: the expression https://git.example.org/acme fits any part of a name; begin it with ^"
+        f"{told} ^https://git.example.org/acme fits longer names as well; end it with $, or its name with a slash",
+        f"{told} https://git.example.org/acme/.*$ fits longer names as well; begin it with ^",
     ]
 
 

@@ -48,7 +48,9 @@ def test_identities_and_attestations_are_read() -> None:
     "value", [{"key": 5}, {"keyless": []}, {"name": 5}, {"keyless": {"identities": ["x"]}}]
 )
 def test_values_of_a_wrong_type_name_no_signer(value: dict[str, Any]) -> None:
-    assert authority_of(value).accepts_anyone
+    authority = authority_of(value)
+
+    assert (authority.key, authority.identities) == (None, ())
 
 
 def test_a_rule_of_another_provider_is_broken() -> None:

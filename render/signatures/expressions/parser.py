@@ -1,21 +1,14 @@
-r"""Regular expressions as Go reads them, in a time that does not grow beyond the product of expression and text.
-
-Rules hold expressions, and a signer chooses the text that they are matched with. Python's expressions differ from
-Go's in `$`, `\z`, repeats and flags, and some of them take for ever on some texts. So an expression is parsed here, and
-all ways through it are followed at once. What is not known here is refused, and never guessed.
-"""
+"""Texts → expressions; only what Go reads in the same way."""
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from render.signatures.refusals import Reason, Refused
+from render.signatures.expressions.letters import forms
+from render.signatures.expressions.machine import Border, Machine, Test, UnusableExpression
 
-_LONGEST = 1_024
 _DEEPEST = 50
 _MOST_REPEATS = 1_000
-_MOST_STATES = 20_000
 _AMOUNT = re.compile(r"\{(0|[1-9][0-9]{0,3})(,(0|[1-9][0-9]{0,3})?)?\}", re.ASCII)
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _DIGITS = frozenset("0123456789")
@@ -23,76 +16,16 @@ _WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz") | _DI
 _CLASSES = {"d": _DIGITS, "w": _WORD, "s": frozenset("\t\n\f\r ")}
 _CONTROLS = {"f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
-# Whether one character fits; whether a position of a text does.
-_Test: TypeAlias = Callable[[str], bool]
-_Border: TypeAlias = Callable[[str, int], bool]
-# A part of an expression: adds its states in front of the one that follows it, and returns the first of them.
-_Part: TypeAlias = "Callable[[_Machine, int], int]"
+# A part of an expression: adds its places in front of the one that follows it, and returns the first of them.
+_Part: TypeAlias = Callable[[Machine, int], int]
 
 
-class UnusableExpression(Refused):
-    """An expression that Go refuses, or that is too unusual to be read here."""
-
-    def __init__(self, text: str, why: str) -> None:
-        super().__init__(Reason.UNKNOWN, f"the expression {text[:100]!r} cannot be used: {why}")
-
-
-def matches(expression: str, text: str) -> bool:
-    """Return whether an expression fits some part of a text."""
-    if len(expression) > _LONGEST:
-        raise UnusableExpression(expression, f"it is longer than {_LONGEST:,} characters")
-    machine = _Machine(expression)
-    end = machine.add()
-    start = _Parser(expression).parse()(machine, end)
-    current: set[int] = set()
-    for at in range(len(text) + 1):
-        # A match may begin anywhere.
-        current = machine.reach({*current, start}, text, at)
-        if end in current:
-            return True
-        if at < len(text):
-            current = machine.step(current, text[at])
-    return False
-
-
-@dataclass(slots=True)
-class _State:
-    """A place in an expression: what has to be true here, and the places after it."""
-
-    following: list[int]
-    test: _Test | None = None
-    border: _Border | None = None
-
-
-@dataclass(slots=True)
-class _Machine:
-    """All places of an expression."""
-
-    expression: str
-    states: list[_State] = field(default_factory=list)
-
-    def add(self, *following: int, test: _Test | None = None, border: _Border | None = None) -> int:
-        if len(self.states) >= _MOST_STATES:
-            raise UnusableExpression(self.expression, "it is too large")
-        self.states.append(_State(list(following), test, border))
-        return len(self.states) - 1
-
-    def reach(self, starts: set[int], text: str, at: int) -> set[int]:
-        """Return all places that are reached without another character."""
-        found: set[int] = set()
-        left = list(starts)
-        while left:
-            number = left.pop()
-            state = self.states[number]
-            if number not in found and (state.border is None or state.border(text, at)):
-                found.add(number)
-                left += () if state.test else state.following
-        return found
-
-    def step(self, current: set[int], character: str) -> set[int]:
-        """Return the places behind a character."""
-        fitting = [state for number in current if (state := self.states[number]).test]
-        return {one for state in fitting if state.test and state.test(character) for one in state.following}
+def parse(text: str) -> Machine:
+    """Parse an expression."""
+    machine = Machine(text)
+    machine.end = machine.add()
+    machine.start = _Parser(text).parse()(machine, machine.end)
+    return machine
 
 
 class _Parser:
@@ -129,7 +62,7 @@ class _Parser:
         if character in "*+?" or _AMOUNT.match(self.text, self.at - 1):
             raise self._bad(f"nothing is in front of {character}")
         if character in "^$":
-            return _bordered(_at_start if character == "^" else _at_end)
+            return _bordered(at_start if character == "^" else at_end)
         if character == "\\" and self._peek() in _BORDERS:
             return _bordered(_BORDERS[self._next()])
         if character == ".":
@@ -173,15 +106,15 @@ class _Parser:
             raise self._bad(f"{found[0]} is no amount")
         return least, most
 
-    def _bracket(self) -> _Test:
+    def _bracket(self) -> Test:
         negated = self._take("^")
-        tests: list[_Test] = []
+        tests: list[Test] = []
         while not tests or self._peek() != "]":
             tests.append(self._bracket_part())
         self.at += 1
         return lambda one: any(test(one) for test in tests) is not negated
 
-    def _bracket_part(self) -> _Test:
+    def _bracket_part(self) -> Test:
         first = self._next()
         if first in "[]":
             raise self._bad(f"write \\{first} in brackets")
@@ -196,7 +129,7 @@ class _Parser:
             raise self._bad("a range has its ends in the wrong order")
         return lambda one: any(first <= form <= last for form in self._forms(one))
 
-    def _one_of(self, character: str) -> _Test:
+    def _one_of(self, character: str) -> Test:
         name = self._peek()
         if character == "\\" and name.lower() in _CLASSES:
             self.at += 1
@@ -212,14 +145,11 @@ class _Parser:
             raise self._bad(f"\\{escaped} is not known")
         return _CONTROLS.get(escaped, escaped)
 
-    def _same(self, character: str) -> _Test:
+    def _same(self, character: str) -> Test:
         return lambda one: character in self._forms(one)
 
     def _forms(self, character: str) -> Sequence[str]:
-        if not self.folds:
-            return character
-        upper = character.upper() if len(character.upper()) == 1 else character
-        return (character, upper, upper.lower())
+        return forms(character) if self.folds else character
 
     def _peek(self) -> str:
         # A space is in none of the sets that it is compared with.
@@ -240,36 +170,38 @@ class _Parser:
         return UnusableExpression(self.text, why)
 
 
-def _tested(test: _Test) -> _Part:
+def _tested(test: Test) -> _Part:
     return lambda machine, end: machine.add(end, test=test)
 
 
-def _bordered(border: _Border) -> _Part:
+def _bordered(border: Border) -> _Part:
     return lambda machine, end: machine.add(end, border=border)
 
 
-def _in_a_row(machine: _Machine, parts: Sequence[_Part], end: int) -> int:
+def _in_a_row(machine: Machine, parts: Sequence[_Part], end: int) -> int:
     for part in reversed(parts):
         end = part(machine, end)
     return end
 
 
-def _several(machine: _Machine, part: _Part, least: int, most: int | None, end: int) -> int:
+def _several(machine: Machine, part: _Part, least: int, most: int | None, end: int) -> int:
     """Put a part there as often as it may come, the optional ones last."""
     following = end
     if most is None:
         following = machine.add()
-        machine.states[following].following += [part(machine, following), end]
+        machine.join(following, part(machine, following), end)
     for _ in range(most - least if most is not None else 0):
         following = machine.add(part(machine, following), end)
     return _in_a_row(machine, [part] * least, following)
 
 
-def _at_start(_: str, at: int) -> bool:
+def at_start(_: str, at: int) -> bool:
+    """Return whether a text begins here."""
     return at == 0
 
 
-def _at_end(text: str, at: int) -> bool:
+def at_end(text: str, at: int) -> bool:
+    """Return whether a text ends here."""
     return at == len(text)
 
 
@@ -277,9 +209,9 @@ def _at_word(text: str, at: int) -> bool:
     return (at > 0 and text[at - 1] in _WORD) != (at < len(text) and text[at] in _WORD)
 
 
-_BORDERS: dict[str, _Border] = {
-    "A": _at_start,
-    "z": _at_end,
+_BORDERS: dict[str, Border] = {
+    "A": at_start,
+    "z": at_end,
     "b": _at_word,
     "B": lambda text, at: not _at_word(text, at),
 }

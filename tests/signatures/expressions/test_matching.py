@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from render.signatures.patterns import UnusableExpression, matches
+from render.signatures.expressions.machine import UnusableExpression
+from render.signatures.expressions.matching import fits_everyone, matches, open_ends
 
 URL = "https://git.example.org/acme/provider"
 _PIECES = [
@@ -47,6 +48,10 @@ _PIECES += ["{2}", "{1,2}", "{0,}", "x{", r"\.", "-"]
         ("a.b", "a\nb", False),
         ("(?i)ACME", "acme", True),
         ("(?i)k", "\u212a", True),
+        ("(?i)\u017f", "S", True),
+        # A small i without its dot is no letter I, whatever Python says.
+        ("(?i)I", "\u0131", False),
+        ("(?i)[a-z]", "\u0130", False),
         ("(?i)[^A]", "a", False),
         ("[a-c]{2,3}$", "xabc", True),
         ("(a|b)+?c", "abac", True),
@@ -84,3 +89,36 @@ def test_what_python_reads_in_the_same_way_fits_in_the_same_way(expression: str,
         # Repeats of borders are allowed in Go.
         return
     assert fits is bool(theirs)
+
+
+@pytest.mark.parametrize(
+    ("expression", "lacking"),
+    [
+        ("https://git.example.org/acme", ["^", "$"]),
+        ("^https://git.example.org/acme", ["$"]),
+        ("^https://git.example.org/acme.*$", ["$"]),
+        ("^https://git.example.org/acme/", []),
+        ("^https://git.example.org/acme/.+$", []),
+        ("^(https://a.example/|https://b.example/)", []),
+        ("^https://git.example.org/acme/x/release.yml@refs/tags/v.*", []),
+        ("^a|b$", ["^", "$"]),
+        (r"(?i)(\Aa\z)", []),
+        ("^robin@.*", ["$"]),
+        # What cannot be read is told when it is used.
+        ("(?=x)", []),
+    ],
+)
+def test_an_expression_with_an_open_end_lacks_a_border(expression: str, lacking: list[str]) -> None:
+    found = open_ends(expression)
+
+    assert [sign for sign in "^$" if any(sign in advice for advice in found)] == lacking
+
+
+@pytest.mark.parametrize("expression", ["", ".*", ".+", "^.*$", "^https://", "@", r"^\S+$", "(acme)?"])
+def test_an_expression_that_fits_unknown_names_fits_everyone(expression: str) -> None:
+    assert fits_everyone(expression)
+
+
+@pytest.mark.parametrize("expression", ["acme", "^https://git.example.org/", r"@example\.org$", "(?=x)", "["])
+def test_an_expression_that_names_someone_does_not_fit_everyone(expression: str) -> None:
+    assert not fits_everyone(expression)
