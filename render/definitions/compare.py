@@ -1,7 +1,25 @@
 """Two locks → what the definitions of the newer one do to the objects and writers of the older one."""
 
-from render.definitions.model import Comparison, DefinitionContent, LiveDefinitions, NotCompared
-from render.lock.model import Lock, LockedPackage
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
+
+from render.definitions.compositions import compare_compositions
+from render.definitions.findings import Difference, make_finding
+from render.definitions.index import Reader
+from render.definitions.live import is_absent, stored_versions
+from render.definitions.model import (
+    Comparison,
+    DefinitionContent,
+    Finding,
+    LiveDefinitions,
+    NotCompared,
+    sort_findings,
+)
+from render.definitions.names import compare_fixed
+from render.definitions.pairs import Pair, Pairing
+from render.definitions.presence import compare_presence
+from render.definitions.versions import compare_versions
+from render.lock.model import Lock, LockedPackage, Provided
 
 
 def compare_definitions(
@@ -13,15 +31,41 @@ def compare_definitions(
     can, in this order, so `content` is asked for facts only where the locks differ, and for documents only where facts
     do. Content that cannot be had is no error: its package is listed as not compared. `live` makes findings exact.
     """
-    del content, live
-    known = {_digests(package) for package in old.installed()}
-    changed = [package for package in new.installed() if _digests(package) not in known]
-    return Comparison(
-        not_compared=tuple(
-            NotCompared(str(one.source), one.version, "its definitions differ") for one in changed
-        )
-    )
+    reader = Reader(content)
+    pairing = Pairing(old, new, reader)
+    found = [*_compare_facts(pairing, new, live), *compare_compositions(pairing)]
+    return Comparison(sort_findings(found), _sorted(reader.not_compared))
 
 
-def _digests(package: LockedPackage) -> object:
-    return package.state, package.cluster_source, package.definitions_digest or package.digest
+def _compare_facts(pairing: Pairing, new: Lock, live: LiveDefinitions | None) -> Iterator[Finding]:
+    active: list[LockedPackage | Provided] = [*new.packages.values(), *new.provided.values()]
+    kept = {(one.kind, one.object_name) for one in active}
+    for pair in pairing.definitions():
+        old, brought = pair.old, pair.new or pair.old
+        if brought is None or (old is not None and is_absent(brought.item, live)):
+            continue
+        is_kept = old is not None and (old.bringer.kind, old.bringer.object_name) in kept
+        found = [
+            *compare_presence(old, pair.new, is_kept=is_kept),
+            *_compare_pair(pair, pairing.reader, live),
+        ]
+        yield from (make_finding(one, old, pair.new, brought) for one in found)
+
+
+def _compare_pair(pair: Pair, reader: Reader, live: LiveDefinitions | None) -> Iterator[Difference]:
+    old, new = pair.old, pair.new
+    if old is None or new is None or not new.bringer.is_active:
+        return
+    if old.item.digest == new.item.digest and old.item.item == new.item.item:
+        return
+    for brought in (old, new):
+        if brought.item.problem:
+            reader.reject(brought.bringer, brought.item.problem, brought.item.name)
+            return
+    yield from compare_fixed(old.item, new.item)
+    yield from compare_versions(old.item, new.item, stored_versions(old.item, live))
+
+
+def _sorted(found: Iterable[NotCompared]) -> tuple[NotCompared, ...]:
+    order = attrgetter("package", "version", "definition", "reason", "is_missing")
+    return tuple(sorted(set(found), key=order))

@@ -51,6 +51,8 @@ RULES: Mapping[str, Rule] = {
             "claim-names": "the claim of an XRD changes",
             "composition-type": "a Composition is for another composite resource than before",
             "enforced-composition": "an XRD enforces another Composition than before",
+            "legacy-fields": "an XRD has fields that its apiVersion or scope does not allow",
+            "conversion": "versions are converted in another way than before, or by a webhook that is switched off",
         },
     ),
     **_of(
@@ -87,7 +89,6 @@ RULES: Mapping[str, Rule] = {
             "storage-moved": "objects are stored in another version from now on",
             "no-way-back": "the old package does not know the version that objects are stored in from now on",
             "version-deprecated": "a version is deprecated now",
-            "conversion": "versions are converted in another way than before",
             "composition-changed": "a Composition changes, which is behaviour and not judged",
             "composition-gone": "no package brings the Composition any more; it stays in the cluster",
             "other": "a difference that no other rule knows",

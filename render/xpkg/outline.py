@@ -32,8 +32,8 @@ _DEFAULT_SCOPES = {
     "apiextensions.crossplane.io/v2": "Namespaced",
     _OLD_CRD: "Namespaced",
 }
-# Crossplane forbids every change of these.
-_FIXED = ("names", "claimNames", "enforcedCompositionRef")
+# Crossplane forbids to change these, or to have them in some scopes.
+_FIXED = ("names", "claimNames", "enforcedCompositionRef", "connectionSecretKeys")
 _SUBRESOURCES = ("status", "scale")
 
 
