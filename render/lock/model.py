@@ -131,10 +131,12 @@ class LockedPackage(_Pinned):
     family: str | None = None
     crossplane: str | None = None
     # Its licence in its own words, and when it was released with the kind of that time; only if a policy asks.
+    # NOASSERTION: a policy asked, and the package says nothing.
     licence: str | None = None
     released_at: str | None = None
-    # The signers that policies accepted, sorted.
+    # The signers that policies accepted, sorted; of attestations with the type of what is attested.
     signed_by: tuple[str, ...] = ()
+    attested_by: tuple[str, ...] = ()
     # Why Crossplane must not check its dependencies, a line each; without a reason it does.
     detached: tuple[str, ...] = ()
     # The fields of the user's manifest beyond spec.package; they stay when the manifest goes.

@@ -1,6 +1,6 @@
 """Policies applied to a lock, offline: by what the lock says about its packages, and without the rule about age."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from render.commands import xplock
@@ -10,7 +10,8 @@ from render.lean import dataclass, replace
 from render.lock.model import KeptPin, Lock, LockedPackage, State, pin_places
 from render.policy.judge import Judge
 from render.policy.licences import said_licence
-from render.policy.model import Evidence, Judged, Policy, SignedBy, Verdict
+from render.policy.model import Evidence, Judged, Policy, Rule, SignedBy, Verdict
+from render.policy.rules import is_settled
 from render.rewrites import Rewrites
 from render.texts import first_lines
 
@@ -55,7 +56,7 @@ def find_refused(lock: Lock, policies: tuple[Policy, ...], inputs: Inputs) -> li
     found = []
     for package in lock.installed():
         if package.state is State.WANTED:
-            found += [Refusal(package, one) for one in judge.judge(as_judged(package)) if one.refused]
+            found += [Refusal(package, one) for one in _judge_wanted(package, policies, judge)]
         else:
             found += [
                 Refusal(package, one) for one in operators.refuse_source(package.source, *_names(package))
@@ -67,10 +68,31 @@ def find_refused(lock: Lock, policies: tuple[Policy, ...], inputs: Inputs) -> li
 
 def as_judged(package: LockedPackage) -> Judged:
     """Return a locked package as policies see it."""
-    # The lock names only signers that were accepted, for what was required of them.
-    signed_by = tuple(SignedBy(signer, locked=True) for signer in package.signed_by)
-    evidence = Evidence(said_licence(package.licence), signed_by=signed_by)
+    evidence = Evidence(said_licence(package.licence), signed_by=locked_signers(package))
     return Judged(package.source, package.version_tag, package.digest, evidence)
+
+
+def locked_signers(package: LockedPackage) -> tuple[SignedBy, ...]:
+    """Return who signed a package, as a lock says it."""
+    return (*map(SignedBy, package.signed_by), *map(SignedBy.of_attestation, package.attested_by))
+
+
+def _judge_wanted(package: LockedPackage, policies: Iterable[Policy], judge: Judge) -> list[Verdict]:
+    silent = list(_judge_silence(package, policies))
+    refused = [one for one in judge.judge(as_judged(package)) if one.refused]
+    return [*(one for one in refused if not silent or one.rule is not Rule.LICENCES), *silent]
+
+
+def _judge_silence(package: LockedPackage, policies: Iterable[Policy]) -> Iterator[Verdict]:
+    """Yield a refusal for each rule about licences under which a package was not locked.
+
+    Of a package that says nothing a lock says so; without a word, its licence may be any.
+    """
+    judged = as_judged(package)
+    for policy in policies:
+        if package.licence is None and policy.licences and not is_settled(policy, judged):
+            reason = f"the lock does not say which licence {judged} has: it was made without this rule"
+            yield Verdict(policy, Rule.LICENCES, reason)
 
 
 def _names(package: LockedPackage) -> tuple[str | None, ...]:

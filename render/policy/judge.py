@@ -7,7 +7,8 @@ from datetime import datetime
 from render.lean import Any, dataclass, field, replace
 from render.mirrors import Mirror, NoPath
 from render.packages import Package
-from render.policy.model import Evidence, Judged, Policy, Rule, Verdict
+from render.policy.licences import NOTHING_SAID
+from render.policy.model import Evidence, Judged, Policy, Rule, SignedBy, Verdict
 from render.policy.rules import accepted_signers, judge_age, judge_licence, judge_provenance, judge_source
 from render.references import Digest, InvalidReference, Source, is_digest, parse_reference, parse_source
 from render.rewrites import Rewrites
@@ -32,7 +33,7 @@ class Judge:
     rewrites: Rewrites = Rewrites(())
     mirror: Mirror | None = None
     # What is locked already is not refused for its age; and who signed it, as the lock says.
-    locked: Mapping[tuple[Source, Digest], tuple[str, ...]] = field(default_factory=dict)
+    locked: Mapping[tuple[Source, Digest], tuple[SignedBy, ...]] = field(default_factory=dict)
     # Every package that was refused, by its source and by its tag or digest.
     refused: dict[tuple[Source, str], Sequence[Verdict]] = field(default_factory=dict, compare=False)
     _time: list[datetime] = field(default_factory=list, compare=False, repr=False)
@@ -89,10 +90,12 @@ class Judge:
         """Return the evidence that a lock holds of a package: only as much as policies ask for."""
         evidence = self.examine(package) if self.needs_evidence else Evidence()
         asked = {rule for policy in self.policies for rule in policy.rules}
+        signers = self._signers(package, evidence)
         return {
-            "licence": evidence.licence if Rule.LICENCES in asked else None,
+            "licence": evidence.licence or NOTHING_SAID if Rule.LICENCES in asked else None,
             "released_at": self._release_time(evidence) if Rule.AGE in asked else None,
-            "signed_by": self._signers(package, evidence),
+            "signed_by": tuple(sorted(str(one) for one in signers if not one.predicate)),
+            "attested_by": tuple(sorted(str(one) for one in signers if one.predicate)),
         }
 
     def _release_time(self, evidence: Evidence) -> str | None:
@@ -100,14 +103,14 @@ class Judge:
         known = proven or evidence.released
         return str(known) if known else None
 
-    def _signers(self, package: Package, evidence: Evidence) -> tuple[str, ...]:
+    def _signers(self, package: Package, evidence: Evidence) -> set[SignedBy]:
         """Return one signer that each policy accepts: the one that is locked, since others may sign later."""
         before = self.locked.get((package.source, package.digest), ())
-        found = set()
+        found: set[SignedBy] = set()
         for rule in (policy.provenance for policy in self.policies if policy.provenance):
             accepted = accepted_signers(rule, evidence)
             found.update([one for one in accepted if one in before][:1] or accepted[:1])
-        return tuple(sorted(found))
+        return found
 
     def judge(self, judged: Judged) -> Iterator[Verdict]:
         """Apply every rule that needs no clock to a package."""

@@ -13,8 +13,9 @@ _TOKEN = re.compile(r"\s*([()]|[^\s()]+)")
 # SPDX 2.3, Annex D. A reference to a licence text of the package's own is a name like any other.
 _NAME = re.compile(r"(?:DocumentRef-[A-Za-z0-9.-]+:)?[A-Za-z0-9][A-Za-z0-9.-]*")
 _OPERATORS = frozenset({"and", "or", "with"})
-# SPDX: the package says that nothing is known, or that nobody looked.
-_NOTHING_SAID = frozenset({"none", "noassertion", "unknown"})
+# SPDX: nothing is known. In a lock: a policy asked, and the package says nothing.
+NOTHING_SAID = "NOASSERTION"
+_NOTHING_SAID = frozenset({"none", NOTHING_SAID.casefold(), "unknown"})
 _OR_LATER, _ONLY = "-or-later", "-only"
 
 

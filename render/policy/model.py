@@ -8,7 +8,12 @@ from render.lean import dataclass, field
 from render.overrides import covers
 from render.policy.licences import Licence
 from render.policy.times import Released
-from render.references import Digest, Source
+from render.references import DOCKER_HUB, Digest, Source
+
+# All of them answer with the same images.
+_DOCKER_HUB = DOCKER_HUB | {"registry-1.docker.io", "registry.hub.docker.com"}
+# Between the type of an attestation, which has no space, and its signer.
+_BY = " by "
 
 
 class Rule(StrEnum):
@@ -199,8 +204,15 @@ class SignedBy:
     signer: str
     # Empty for a plain signature.
     predicate: str = ""
-    # Whether a lock says so; it does not say what was attested.
-    locked: bool = False
+
+    @classmethod
+    def of_attestation(cls, text: str) -> "SignedBy":
+        """Return the signer of an attestation, in the words of a lock."""
+        predicate, _, signer = text.partition(_BY)
+        return cls(signer, predicate)
+
+    def __str__(self) -> str:
+        return f"{self.predicate}{_BY}{self.signer}" if self.predicate else self.signer
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,5 +257,7 @@ class Verdict:
 
 
 def is_below(prefixes: "tuple[str, ...]", source: Source) -> bool:
-    """Return whether a source is at or below one of these prefixes."""
-    return any(covers(prefix, source) for prefix in prefixes)
+    """Return whether a source is at or below one of these prefixes, by whichever name of Docker Hub."""
+    names = _DOCKER_HUB if source.registry in _DOCKER_HUB else (source.registry,)
+    same = [Source(name, source.repository) for name in names]
+    return any(covers(prefix, one) for prefix in prefixes for one in same)

@@ -85,6 +85,12 @@ def judge_licence(policy: Policy, judged: Judged) -> Verdict | None:
     )
 
 
+def is_settled(policy: Policy, judged: Judged) -> bool:
+    """Return whether the policy itself says all about the licence of a package: by a clarification or an exception."""
+    is_clarified = policy.licences is not None and judged.source in policy.licences.clarify
+    return is_clarified or policy.excepts(Rule.LICENCES, judged.source, judged.tag, judged.digest)
+
+
 def _named(text: str | None) -> str:
     found = {licence.name for licence in licences_in(parse_expression(text or ""))}
     return str(text) if len(found) == 1 else f"enough of {text}"
@@ -158,8 +164,8 @@ def judge_provenance(policy: Policy, judged: Judged) -> Verdict | None:
     if accepted_signers(rule, judged.evidence):
         return None
     what = "attested" if rule.require is Required.ATTESTATION else "signed"
-    others = sorted({one.signer for one in judged.evidence.signed_by})
-    who = f"; signatures are by {first_names(others, _SHOWN)}" if others else ""
+    others = sorted({_described(one) for one in judged.evidence.signed_by})
+    who = f"; it has {first_names(others, _SHOWN)}" if others else ""
     return Verdict(
         policy,
         Rule.PROVENANCE,
@@ -171,15 +177,17 @@ def judge_provenance(policy: Policy, judged: Judged) -> Verdict | None:
     )
 
 
-def accepted_signers(rule: ProvenanceRule, evidence: Evidence) -> list[str]:
+def _described(one: SignedBy) -> str:
+    return f"an attestation {one}" if one.predicate else f"a signature by {one}"
+
+
+def accepted_signers(rule: ProvenanceRule, evidence: Evidence) -> list[SignedBy]:
     """Return the signers of a package that a rule accepts, in the order of the rule."""
-    made = [one.signer for one in evidence.signed_by if _is_required(rule, one)]
-    return [signer for pattern in rule.signers for signer in made if pattern.fits(signer)]
+    made = [one for one in evidence.signed_by if _is_required(rule, one)]
+    return [one for pattern in rule.signers for one in made if pattern.fits(one.signer)]
 
 
 def _is_required(rule: ProvenanceRule, one: SignedBy) -> bool:
-    if one.locked:
-        return True
     if rule.require is Required.SIGNATURE:
         return not one.predicate
     return one.predicate in rule.predicates if rule.predicates else bool(one.predicate)

@@ -39,9 +39,9 @@ def find_signers(
     earliest: dict[Signer, int | None] = {}
     for one in found.attached:
         for proof in _proofs(one, digest, root, known):
-            signer = _signer(proof)
-            times = [time for time in (earliest.get(signer), proof.since) if time is not None]
-            earliest[signer] = min(times, default=None)
+            for signer in _signers(proof):
+                times = [time for time in (earliest.get(signer), proof.since) if time is not None]
+                earliest[signer] = min(times, default=None)
     made = [Signer(one.key, one.issuer, one.subject, one.predicate, since) for one, since in earliest.items()]
     return tuple(sorted(made, key=lambda one: (str(one), one.predicate)))
 
@@ -70,6 +70,8 @@ def _logged_keys(one: Attached) -> Iterator[PublicKey]:
         return
 
 
-def _signer(proof: Proof) -> Signer:
-    # A certificate with several names is rare; sorted, they are one signer in the same words each time.
-    return Signer(proof.key, proof.issuer, ", ".join(sorted(proof.subjects)), proof.predicate)
+def _signers(proof: Proof) -> list[Signer]:
+    """Return the key, or each name in the certificate: joined, two names could fit a pattern that neither fits."""
+    if proof.key:
+        return [Signer(proof.key, predicate=proof.predicate)]
+    return [Signer(issuer=proof.issuer, subject=name, predicate=proof.predicate) for name in proof.subjects]

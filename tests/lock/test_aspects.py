@@ -43,6 +43,7 @@ LOCKED: Mapping[str, tuple[object, str]] = {
     "crossplane": (">=v9", ">=v9"),
     "licence": ("BUSL-1.1", "licence: none -> BUSL-1.1"),
     "signed_by": (("https://issuer.example.org someone",), "someone"),
+    "attested_by": (("https://slsa.dev/provenance/v1 by someone",), "v1 by someone"),
     "released_at": ("2026-01-31T12:00:00Z claimed", "2026-01-31T12:00:00Z claimed"),
     "detached": (("because of it",), "because of it"),
     "fields": ({"spec": {"revisionHistoryLimit": 7}}, "spec.revisionHistoryLimit: 7"),

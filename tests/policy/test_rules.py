@@ -46,6 +46,14 @@ def refuses(rule: SourceRule, source: str, *exceptions: ExceptionEntry) -> bool:
         ("xpkg.example.org", "xpkg.example.org/acme/x", True),
         ("xpkg.example.org", "xpkg.example.org.evil.example/acme/x", False),
         ("xpkg.example.org/acme/x", "xpkg.example.org/acme/xy", False),
+        ("xpkg.example.org", "xpkg.example.org:443/acme/x", True),
+        ("xpkg.example.org", "xpkg.example.org:5000/acme/x", False),
+        # Docker Hub by its other names.
+        ("docker.io", "index.docker.io/acme/x", True),
+        ("docker.io", "registry-1.docker.io/acme/x", True),
+        ("index.docker.io/acme", "docker.io/acme/x", True),
+        ("index.docker.io/acme", "registry.hub.docker.com/acme/x", True),
+        ("docker.io/acme", "index.docker.io/acme-evil/x", False),
     ],
 )
 def test_prefixes_end_where_a_path_does(prefix: str, source: str, below: bool) -> None:
@@ -170,14 +178,25 @@ def test_a_star_stands_for_any_text_and_nothing_else_does(pattern: str, text: st
 
 def test_a_name_with_a_space_is_no_other_name() -> None:
     """A lock has issuer and subject in one text, which has to be read in one way only."""
-    odd = Signer(issuer="https://issuer.example evil", subject="x")
+    odd = [
+        Signer(issuer="https://issuer.example evil", subject="x"),
+        Signer(issuer="https://issuer.example", subject="x\x1b[2J"),
+        Signer(issuer="https://issuer.example", subject="x", predicate="y by sha256:0"),
+    ]
 
-    assert replace_signers(Evidence(), [odd]).signed_by == ()
+    assert replace_signers(Evidence(), odd).signed_by == ()
 
 
 def test_of_several_signers_one_of_the_rule_is_enough() -> None:
     rule = ProvenanceRule((SignerPattern(issuer="i", subject="a*"), SignerPattern(key="sha256:1")))
     evidence = Evidence(signed_by=(SignedBy("i b"), SignedBy("sha256:1"), SignedBy("i ab")))
 
-    assert accepted_signers(rule, evidence) == ["i ab", "sha256:1"]
+    assert [one.signer for one in accepted_signers(rule, evidence)] == ["i ab", "sha256:1"]
     assert accepted_signers(rule, Evidence(signed_by=(SignedBy("i ab", "https://spdx.dev/Document"),))) == []
+
+
+@pytest.mark.parametrize(
+    "one", [SignedBy("https://i.example a by b", "https://t.example/x"), SignedBy("sha256:1", "x")]
+)
+def test_a_lock_has_the_signer_of_an_attestation_in_one_text(one: SignedBy) -> None:
+    assert SignedBy.of_attestation(str(one)) == one

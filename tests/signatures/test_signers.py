@@ -31,6 +31,15 @@ def test_a_certificate_and_a_logged_key_prove_themselves() -> None:
     assert {str(one) for one in signers} == {f"sha256:{fingerprint(KEY)}", f"{ISSUER} {SUBJECT}"}
 
 
+def test_each_name_in_a_certificate_is_a_signer_of_its_own() -> None:
+    # Joined, the two would fit patterns that neither of them fits.
+    certificate = SIGSTORE.certify(KEY, subject="https://a.example/x", others=["y@b.example"])
+
+    signers = find_signers(Found((Signing(SIGSTORE, KEY, certificate).sign(IMAGE),)), IMAGE, ROOT)
+
+    assert [str(one) for one in signers] == [f"{ISSUER} https://a.example/x", f"{ISSUER} y@b.example"]
+
+
 def test_of_several_times_the_earliest_counts() -> None:
     times = [NOW + 300, NOW + 30, NOW + 200]
 

@@ -11,11 +11,13 @@ from render.app.trust.signatures import Published
 from render.app.world import World
 from render.errors import InvalidInput, RenderError
 from render.lock.model import Lock
+from render.lock.policies import locked_signers
 from render.packages import Package
 from render.policy.model import Evidence, Policy, SignedBy
 from render.policy.times import Released, parse_released
 from render.references import Digest, Source
 from render.signatures.claims import SIGNED
+from render.texts import hides_something
 
 if TYPE_CHECKING:
     from render.signatures.signers import Signer
@@ -134,13 +136,17 @@ def replace_signers(evidence: Evidence, signers: "Sequence[Signer]") -> Evidence
     made = {
         SignedBy(str(one), "" if one.predicate == SIGNED else one.predicate)
         for one in signers
-        # A lock has issuer and subject in one text, with a space between them.
-        if not any(character.isspace() for character in one.issuer)
+        # A lock has these in one text, with spaces between them.
+        if not any(map(_has_space, (one.issuer, one.predicate))) and not hides_something(one.subject)
     }
     times = [one.since for one in signers if one.since is not None]
     proven = Released(datetime.fromtimestamp(min(times), UTC), proven=True) if times else None
     ordered = sorted(made, key=lambda one: (one.signer, one.predicate))
     return replace(evidence, signed_by=tuple(ordered), proven=proven)
+
+
+def _has_space(text: str) -> bool:
+    return hides_something(text) or any(character.isspace() for character in text)
 
 
 class LockedSignatures:
@@ -155,7 +161,8 @@ class LockedSignatures:
         if known is None:
             return evidence
         released = parse_released(known.released_at) if known.released_at else None
-        signed_by = tuple(SignedBy(signer, locked=True) for signer in known.signed_by)
         return replace(
-            evidence, signed_by=signed_by, proven=released if released and released.proven else None
+            evidence,
+            signed_by=locked_signers(known),
+            proven=released if released and released.proven else None,
         )

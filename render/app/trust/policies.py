@@ -8,6 +8,7 @@ from render.app.operator_settings import OperatorSettings
 from render.inputs.policies.operator_file import read_operator_policy
 from render.inputs.projects import Inputs
 from render.lock.model import Lock
+from render.lock.policies import locked_signers
 from render.policy.judge import Judge
 from render.policy.model import Policy
 from render.rewrites import Rewrites
@@ -38,6 +39,6 @@ def make_judge(
     # Imported late: most folders have no policy.
     from render.app.trust.evidence import Examiner
 
-    locked = {(package.source, package.digest): package.signed_by for package in current.installed()}
+    locked = {(package.source, package.digest): locked_signers(package) for package in current.installed()}
     examine = Examiner(catalog, signatures).evidence
     return Judge(policies, examine, clock, Rewrites(inputs.rewrites), inputs.settings.mirror, locked)

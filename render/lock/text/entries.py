@@ -50,6 +50,7 @@ _PACKAGE_FIELDS = frozenset(
         "licence",
         "releasedAt",
         "signedBy",
+        "attestedBy",
         "fields",
         "overrides",
     }
@@ -313,6 +314,7 @@ _OPTIONAL: Mapping[str, tuple[str, Callable[[Fields, str], Any]]] = {
     "licence": ("licence", _read_licence),
     "releasedAt": ("released_at", _read_released_at),
     "signedBy": ("signed_by", _read_texts),
+    "attestedBy": ("attested_by", _read_texts),
     "detached": ("detached", _read_texts),
     "fields": ("fields", _read_mapping),
     "overrides": ("overrides", _read_mapping),

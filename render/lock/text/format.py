@@ -159,6 +159,7 @@ def _details_entry(package: LockedPackage) -> dict[str, Any]:
         "licence": package.licence,
         "releasedAt": package.released_at,
         "signedBy": list(package.signed_by) or None,
+        "attestedBy": list(package.attested_by) or None,
         "fields": package.fields or None,
         "overrides": package.overrides or None,
         "keptPins": [_pin_entry(pin) for pin in package.kept_pins] or None,

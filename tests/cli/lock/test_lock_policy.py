@@ -160,7 +160,9 @@ def test_a_package_that_names_no_licence_is_a_warning_by_default(world: World) -
 
     assert done.code == 0
     assert f"warning: {HOME}/silent v1.0.0 does not say which licence it has" in done.stderr
-    assert package(project, "silent").licence is None
+    # It was asked, and said nothing.
+    assert package(project, "silent").licence == "NOASSERTION"
+    assert lock(project, "--check").code == 0
 
 
 def test_a_clarified_licence_counts(world: World) -> None:
@@ -403,6 +405,35 @@ def test_a_fresh_lock_is_judged_by_the_operator_all_the_same(world: World, tmp_p
     for resolve in ([], ["--resolve"]):
         done = run_command("render", *resolve, str(project), environ={"XPLOCK_POLICY": str(operator)})
         done.assert_refused(4, "not here")
+
+
+def test_a_lock_that_was_made_without_the_operators_licences_is_refused(world: World, tmp_path: Path) -> None:
+    operator = operator_file(tmp_path, "policy: {licences: {allow: [Apache-2.0, MPL-2.0]}}\n")
+    project = world.project("shop", "app")
+    assert lock(project).code == 0
+
+    done = run_command("render", "shop", environ={"XPLOCK_POLICY": str(operator)})
+
+    done.assert_refused(
+        4,
+        f"the lock does not say which licence {HOME}/app v1.0.0 has: it was made without this rule "
+        "(the operator's policy: policy.licences)",
+        "lock again, where these policies are set: xplock lock shop",
+    )
+    assert lock(project, operator=operator).code == 0
+    assert run_command("render", "shop", environ={"XPLOCK_POLICY": str(operator)}).code == 0
+
+
+def test_a_licence_that_an_operator_clarifies_or_excepts_needs_no_word_in_the_lock(
+    world: World, tmp_path: Path
+) -> None:
+    clarify = f"clarify: [{{source: {at('store')}, licence: MIT}}]"
+    exceptions = f"exceptions: [{{source: {at('app')}, rule: licences, reason: our own}}]"
+    operator = operator_file(tmp_path, f"policy: {{licences: {{allow: [MIT], {clarify}}}, {exceptions}}}\n")
+    project = world.project("shop", "app")
+    assert lock(project).code == 0
+
+    assert run_command("render", "shop", environ={"XPLOCK_POLICY": str(operator)}).code == 0
 
 
 def test_no_exception_of_a_project_weakens_the_operator(world: World, tmp_path: Path) -> None:

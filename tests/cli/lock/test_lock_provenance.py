@@ -106,7 +106,7 @@ def test_an_error_names_who_signed_instead(world: World) -> None:
 
     done.assert_refused(
         4,
-        f"{HOME}/tool v1.1.0 is not signed by a signer that is allowed; signatures are by sha256:",
+        f"{HOME}/tool v1.1.0 is not signed by a signer that is allowed; it has a signature by sha256:",
         "allow its signer in policy.provenance.signers of xplock.yaml, if you trust it",
         "rule: provenance, reason: …",
     )
@@ -158,6 +158,28 @@ def test_an_attestation_is_no_signature_and_a_signature_is_no_attestation(world:
     assert (
         lock(world.project("two", "tool:v1.0.0", more=signed_by(OF_SUBJECT, require="attestation"))).code == 4
     )
+
+
+def test_a_lock_says_what_was_signed_and_what_was_attested(world: World, tmp_path: Path) -> None:
+    digest = digest_of(world, "v1.1.0")
+    attach(world, "v1.1.0", BY_CERTIFICATE.sign(digest), BY_CERTIFICATE.attest(digest))
+    operator = tmp_path / "operator.yaml"
+    project = world.project("shop", "tool:v1.1.0", more=signed_by(OF_SUBJECT))
+    assert lock(project).code == 0
+    operator.write_text(signed_by(OF_SUBJECT, require="attestation"))
+
+    # A signature by the same signer is no attestation.
+    run_command("render", "--policy", str(operator), "shop").assert_refused(
+        4, f"is not attested by a signer that is allowed; it has a signature by {ISSUER} {SUBJECT} ("
+    )
+    assert lock(project, "--policy", str(operator)).code == 0
+
+    assert package(project).signed_by == (f"{ISSUER} {SUBJECT}",)
+    assert package(project).attested_by == (f"{PROVENANCE} by {ISSUER} {SUBJECT}",)
+    assert run_command("render", "--policy", str(operator), "shop").code == 0
+    operator.write_text(signed_by(OF_SUBJECT, require="attestation", predicates="[spdx]"))
+    assert run_command("check", "--policy", str(operator), "shop").code == 4
+    assert lock(project, "--check", "--offline", "--policy", str(operator)).code == 4
 
 
 def test_what_is_locked_is_thrown_out_if_its_signer_is_not_allowed_any_more(world: World) -> None:

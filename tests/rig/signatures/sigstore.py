@@ -79,15 +79,17 @@ class Sigstore:
         key: ec.EllipticCurvePrivateKey,
         *,
         subject: str = SUBJECT,
+        others: Sequence[str] = (),
         issuer: str = ISSUER,
         listed: bool = True,
         log: ec.EllipticCurvePrivateKey | None = None,
         purposes: Sequence[x509.ObjectIdentifier] = (ExtendedKeyUsageOID.CODE_SIGNING,),
     ) -> x509.Certificate:
         """Issue a certificate of ten minutes, as its authority does for each signature."""
-        name: x509.GeneralName = (
-            x509.UniformResourceIdentifier(subject) if "://" in subject else x509.RFC822Name(subject)
-        )
+        names = [
+            x509.UniformResourceIdentifier(one) if "://" in one else x509.RFC822Name(one)
+            for one in (subject, *others)
+        ]
         start = datetime.fromtimestamp(NOW, UTC)
         builder = (
             x509.CertificateBuilder()
@@ -99,7 +101,7 @@ class Sigstore:
             .not_valid_after(start + timedelta(minutes=10))
             .add_extension(_usage(digital_signature=True), critical=True)
             .add_extension(x509.ExtendedKeyUsage(list(purposes)), critical=False)
-            .add_extension(x509.SubjectAlternativeName([name]), critical=True)
+            .add_extension(x509.SubjectAlternativeName(names), critical=True)
             .add_extension(x509.UnrecognizedExtension(_ISSUER_OID, issuer.encode()), critical=False)
             .add_extension(x509.UnrecognizedExtension(_ISSUER_V2_OID, _utf8_string(issuer)), critical=False)
         )
