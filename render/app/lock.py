@@ -1,106 +1,49 @@
-"""Locking folders: a folder is resolved after those that it uses, and all locks are written or none."""
+"""Locking folders: each after those that it uses; the locks of one cluster are written together or not at all."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
-from render.app.reporter import Reporter
-from render.app.resolver import Outcome, ReadFolder, Resolver
-from render.commands import LockCall, xplock
-from render.errors import Differs, RenderError, Unsatisfiable
-from render.folders.members import Member, find_used, in_order, read_members
+from render.app.lock_outcomes import LockRun
+from render.app.reporter import Reporter, report_failures
+from render.app.resolver import Outcome, ReadFolder
+from render.commands import xplock
+from render.errors import RenderError
+from render.folders.members import Member, find_clusters, find_used, in_order, read_members
 from render.folders.neighbours import Neighbours, read_neighbours
 from render.folders.provided import find_unsuited
-from render.folders.sharing import refuse_shared
+from render.folders.sharing import LockedTwice, refuse_shared
 from render.folders.users import find_users, needed_packages
 from render.inputs.projects import read_settings
 from render.limits import Limits
 from render.lock.model import Lock, State
-from render.lock.text.file import read_lock, write_lock
+from render.lock.text.file import read_lock
 from render.references import Source
 from render.system.boundary import real_path
-from render.system.files import LOCK_FILE
-from render.texts import counted, first_lines
-
-# How many contradictions an error lists.
-_SHOWN = 20
 
 
-class SeveralFailed(RenderError):
-    """Several folders failed; their errors were reported before."""
+class Locks(Protocol):
+    """What reads a folder, and answers what it asks for: the resolver, or a promotion."""
 
-    def __init__(self, failures: Sequence[RenderError], folders: int) -> None:
-        super().__init__(
-            f"{len(failures)} of {folders} folders could not be locked",
-            why="with several folders all locks are written, or none",
-            next="correct the errors above",
-        )
-        self.exit_code = max(error.exit_code for error in failures)
+    @property
+    def limits(self) -> Limits: ...
+    def read(self, folder: Path) -> ReadFolder: ...
+    def answer(self, read: ReadFolder, around: Neighbours) -> Outcome: ...
 
 
-class CheckFailed(RenderError):
-    """Some of several folders could not be resolved; their errors were reported before."""
-
-    def __init__(self, failures: Sequence[RenderError], outcomes: Sequence[Outcome], folders: int) -> None:
-        changed = [outcome for outcome in outcomes if outcome.changes]
-        others = f", and {_would_change(changed, folders)}" if changed else ""
-        super().__init__(
-            f"{len(failures)} of {folders} folders could not be resolved{others}",
-            why=_lock_files(changed) or "the locks of the others would not change",
-            next="correct the errors above",
-        )
-        codes = [error.exit_code for error in failures]
-        self.exit_code = max([*codes, Differs.exit_code] if changed else codes)
-
-
-def lock_folders(
-    resolver: Resolver, folders: Sequence[Path], reporter: Reporter, *, check: bool = False
-) -> list[Outcome]:
-    """Resolve every folder; all errors are reported, and nothing is written."""
+def lock_folders(resolver: Locks, folders: Sequence[Path], reporter: Reporter) -> LockRun:
+    """Resolve every folder; all errors are reported, a single folder's is raised, and nothing is written."""
     run = _Run(resolver, folders, reporter)
     run.read()
     run.resolve()
-    return run.outcomes(check=check)
-
-
-def write_locks(outcomes: Sequence[Outcome], limits: Limits) -> None:
-    """Write the locks that change."""
-    for outcome in outcomes:
-        if outcome.changes:
-            write_lock(outcome.folder, outcome.text.decode(), limits=limits)
-
-
-def lock_texts(outcomes: Sequence[Outcome]) -> dict[Path, bytes]:
-    """Return the new text of every folder's lock; one that does not change stays byte for byte."""
-    return {one.folder: one.text for one in outcomes}
-
-
-def require_unchanged(outcomes: Sequence[Outcome], call: LockCall) -> None:
-    """Raise if a lock would change, which is worse if its packages no longer accept what other folders provide."""
-    changed = [outcome for outcome in outcomes if outcome.changes]
-    if not changed:
-        return
-    would_change = _would_change(changed, len(outcomes))
-    advice = f"run `{call.again()}` and commit what it writes"
-    unsuited = [line for outcome in changed for line in outcome.unsuited]
-    if unsuited:
-        what = f"{would_change}, and what they say does not hold any more"
-        raise Unsatisfiable(what, why=first_lines(unsuited, _SHOWN), next=advice)
-    raise Differs(would_change, why=_lock_files(changed), next=advice)
-
-
-def _would_change(changed: Sequence[Outcome], folders: int) -> str:
-    return f"{len(changed)} of {counted(folders, 'lock')} would change"
-
-
-def _lock_files(outcomes: Sequence[Outcome]) -> list[str]:
-    return [str(one.folder / LOCK_FILE) for one in outcomes]
+    return run.result()
 
 
 class _Run:
     """One run over several folders, by their resolved paths."""
 
-    def __init__(self, resolver: Resolver, folders: Sequence[Path], reporter: Reporter) -> None:
+    def __init__(self, resolver: Locks, folders: Sequence[Path], reporter: Reporter) -> None:
         self._resolver = resolver
         self._reporter = reporter
         self._folders: dict[Path, Path] = {}
@@ -120,13 +63,30 @@ class _Run:
             try:
                 self._read[path] = self._resolver.read(folder)
             except RenderError as error:
-                self._fail(path, error)
-        starts = {path: Member(folder, self._uses(path)) for path, folder in self._folders.items()}
-        self._members = read_members(starts, self._resolver.limits)
+                self._failures[path] = error
+        self._members = self._read_members()
         for path in self._folders:
             self._used[path] = set(find_used(path, self._members))
             for used in self._used[path]:
                 self._users.setdefault(used, []).append(path)
+
+    def _read_members(self) -> dict[Path, Member]:
+        """Return the folders with those that they use; what one of them uses may not be there."""
+        starts = {path: Member(folder, self._uses(path)) for path, folder in self._folders.items()}
+        try:
+            return read_members(starts, self._resolver.limits)
+        except RenderError:
+            if len(starts) == 1:
+                raise
+        for path, start in starts.items():
+            try:
+                read_members({path: start}, self._resolver.limits)
+            except RenderError as error:
+                self._failures.setdefault(path, error)
+        alone = {
+            path: replace(one, uses=()) if path in self._failures else one for path, one in starts.items()
+        }
+        return read_members(alone, self._resolver.limits)
 
     def resolve(self) -> None:
         """Resolve every folder after those that it uses."""
@@ -143,19 +103,58 @@ class _Run:
                 self._found[path] = self._resolver.answer(self._read[path], self._around(path))
                 self._members[path] = replace(self._members[path], lock=self._found[path].after)
             except RenderError as error:
-                self._fail(path, error)
+                self._failures[path] = error
 
-    def outcomes(self, *, check: bool) -> list[Outcome]:
-        """Return the outcomes in the order given; raise if a folder failed."""
-        failures, folders = list(self._failures.values()), len(self._folders)
-        if failures and folders == 1:
-            raise failures[0]
-        if failures:
-            found = [self._found[path] for path in self._folders if path in self._found]
-            raise CheckFailed(failures, found, folders) if check else SeveralFailed(failures, folders)
-        refuse_shared({path: outcome.after for path, outcome in self._found.items()}, self._members)
+    def result(self) -> LockRun:
+        """Return what came of the folders, in the order given; raise if there is one alone, and it failed."""
+        self._refuse_shared()
+        errors = list(self._failures.values())
+        # One error, of a folder alone or of all together, needs no summary.
+        if errors and len(errors) == len(self._folders) and all(error is errors[0] for error in errors):
+            raise errors[0]
+        report_failures(
+            {self._folders[path]: error for path, error in self._failures.items()}, self._reporter
+        )
+        self._hold_back()
         self._warn_users()
-        return [replace(self._found[path], needed=self._needed(path)) for path in self._folders]
+        return LockRun(
+            tuple(
+                replace(self._found[path], needed=self._needed(path))
+                for path in self._folders
+                if path in self._found
+            ),
+            tuple(
+                (folder, self._failures[path])
+                for path, folder in self._folders.items()
+                if path in self._failures
+            ),
+            tuple(self._folders.values()),
+        )
+
+    def _refuse_shared(self) -> None:
+        """Fail the folders of a cluster that have locked the same package."""
+        for paths in self._clusters():
+            try:
+                refuse_shared({path: self._found[path].after for path in paths}, self._members)
+            except LockedTwice as error:
+                self._failures |= dict.fromkeys(paths, error)
+
+    def _clusters(self) -> list[list[Path]]:
+        """Return the resolved folders of each cluster."""
+        numbers, groups = find_clusters(self._members), dict[int, list[Path]]()
+        for path in self._found:
+            groups.setdefault(numbers[path], []).append(path)
+        return list(groups.values())
+
+    def _hold_back(self) -> None:
+        """Leave out the folders of a cluster in which one failed: their locks may not fit without that one."""
+        numbers = find_clusters(self._members)
+        failed = {numbers[path]: path for path in reversed(self._failures)}
+        for path in [one for one in self._found if numbers[one] in failed]:
+            del self._found[path]
+            if path not in self._failures:
+                other = self._folders[failed[numbers[path]]]
+                self._reporter.say(f"{self._folders[path]} stays as it is: it is of one cluster with {other}")
 
     def _needed(self, path: Path) -> dict[Source, list[str]]:
         """Return what other folders need of this one; only packages that are leaving make it worth looking."""
@@ -201,12 +200,6 @@ class _Run:
             if user in self._read
         ]
         return replace(around, using=tuple(users))
-
-    def _fail(self, path: Path, error: RenderError) -> None:
-        self._failures[path] = error
-        if len(self._folders) > 1:
-            self._reporter.say(f"in {self._folders[path]}:")
-            self._reporter.error(error)
 
 
 def _changes_versions(outcome: Outcome) -> bool:

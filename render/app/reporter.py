@@ -1,10 +1,15 @@
 """What a job reports while it runs: a protocol, so that jobs know neither click nor a terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Protocol
 
 from render.errors import RenderError
+from render.texts import first_names
+
+# How many folders a line names.
+_SHOWN = 5
 
 
 class Progress(Protocol):
@@ -108,3 +113,15 @@ class _NoProgress:
 
     def advance_bytes(self, count: int) -> None:
         """Count nothing."""
+
+
+def report_failures(failures: Mapping[Path, RenderError], reporter: Reporter) -> None:
+    """Report the errors of folders; one that several folders have is reported once."""
+    folders: dict[str, list[str]] = {}
+    for folder, error in failures.items():
+        folders.setdefault(str(error), []).append(str(folder))
+    for error in failures.values():
+        named = folders.pop(str(error), None)
+        if named:
+            reporter.say(f"in {first_names(named, _SHOWN)}:")
+            reporter.error(error)

@@ -242,6 +242,12 @@ class Resolver:
             return lock.revision <= FORMAT_REVISION
         return self._check or (self._confirm and lock.revision <= FORMAT_REVISION)
 
+    def promote(self, read: ReadFolder, around: Neighbours, bound: Lock) -> LockUpdate:
+        """Resolve a folder with the versions of a lock and no others; registries are asked for nothing else."""
+        check_revision(read.current.lock)
+        catalog = LockedVersions(self.catalog(read.inputs), bound)
+        return self._resolve(read.inputs, read.current.lock, around, catalog)
+
     def _confirm_lock(self, inputs: Inputs, lock: Lock, around: Neighbours) -> tuple[Lock, tuple[str, ...]]:
         """Resolve a fresh lock from its own versions, and search among all only if another lock comes of it.
 

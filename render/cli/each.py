@@ -1,30 +1,51 @@
 """One job for each of several folders: a folder that fails does not stop the others."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
+from render.app.reporter import report_failures
+from render.cli.failures import error_document
 from render.cli.output import Output
 from render.errors import RenderError
 
 T = TypeVar("T")
 
 
-def for_each(
-    folders: Sequence[Path], job: Callable[[Path], T], output: Output
-) -> tuple[list[tuple[Path, T]], int]:
-    """Return what the job makes of each folder, and the worst exit code; a single folder's error is raised."""
-    done, worst = [], 0
+@dataclass(frozen=True, slots=True)
+class Each(Generic[T]):
+    """What a job made of each folder, and the errors of the others."""
+
+    found: Sequence[tuple[Path, T]]
+    failures: Mapping[Path, RenderError]
+    folders: Sequence[Path]
+
+    @property
+    def worst(self) -> int:
+        """The exit code of the gravest error."""
+        return max((error.exit_code for error in self.failures.values()), default=0)
+
+    def documents(self, document: Callable[[T], Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return one JSON value for each folder, in their order: what the job made of it, or its error."""
+        made = {folder: dict(document(value)) for folder, value in self.found}
+        made |= {folder: error_document(error) for folder, error in self.failures.items()}
+        return [{"folder": str(folder), **made[folder]} for folder in dict.fromkeys(self.folders)]
+
+
+def for_each(folders: Sequence[Path], job: Callable[[Path], T], output: Output) -> Each[T]:
+    """Return what the job makes of each folder; errors are reported, and a single folder's is raised."""
+    done: list[tuple[Path, T]] = []
+    failures: dict[Path, RenderError] = {}
     for folder in folders:
         try:
             done.append((folder, job(folder)))
         except RenderError as error:
             if len(folders) == 1:
                 raise
-            output.say(f"in {folder}:")
-            output.error(error)
-            worst = max(worst, error.exit_code)
-    return done, worst
+            failures[folder] = error
+    report_failures(failures, output)
+    return Each(done, failures, folders)
 
 
 def format_folders(texts: Sequence[tuple[Path, str]]) -> str:

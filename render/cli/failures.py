@@ -37,6 +37,11 @@ def failure_document(error: RenderError, exit_code: int, causes: Sequence[Render
     return {"error": document}
 
 
+def error_document(error: RenderError) -> dict[str, Any]:
+    """Return the error of one of several folders as JSON values."""
+    return failure_document(error, error.exit_code, ())
+
+
 def _parts(error: RenderError) -> dict[str, Any]:
     return {
         "what": _shown(error.what),

@@ -24,6 +24,7 @@ _COMMANDS = {
     "add": ("render.cli.writing.add", "Ask for one package more, and lock it."),
     "remove": ("render.cli.writing.remove", "Ask for one package less, and lock what is left."),
     "upgrade": ("render.cli.writing.upgrade", "Let locked packages move to newer versions."),
+    "promote": ("render.cli.writing.promote", "Lock a folder with the versions that another one has."),
     "versions": ("render.cli.reading.versions", "List the versions of a package, newest first."),
     "retire": ("render.cli.writing.retire", "Retire packages that are leaving."),
     "render": ("render.cli.reading.render", "Render manifests from the lock."),

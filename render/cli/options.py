@@ -164,6 +164,11 @@ def has_one_folder(context: click.Context, folders: Sequence[Path]) -> bool:
     return len(folders) == 1 and not context.meta.get(_RECURSIVE)
 
 
+def is_recursive(context: click.Context) -> bool:
+    """Return whether a call is about folders that it found below those it names."""
+    return bool(context.meta.get(_RECURSIVE))
+
+
 def _find_below(context: click.Context, folders: Iterable[Path]) -> tuple[Path, ...]:
     # Imported late: most calls name their folders.
     from render.cli.operator_options import operator_settings

@@ -9,6 +9,7 @@ from render.git.names import Author
 from render.lean import dataclass, field
 
 _VERSION, _INPUTS, _BASE = "Xplock-Version", "Xplock-Inputs", "Xplock-Base"
+_ORIGIN = "Xplock-Promoted-From"
 _LINE = re.compile(r"([A-Za-z0-9-]+): (.*)")
 _RECORD = re.compile(r"(sha256:[0-9a-f]{64}) (.+)")
 
@@ -22,6 +23,8 @@ class Trailers:
     inputs: Mapping[str, str] = field(default_factory=dict)
     # The commit that a branch for updates started from; it is the parent.
     base: str = ""
+    # The folder and the commit that the versions were promoted from.
+    origin: str = ""
 
 
 def digest_inputs(record: Mapping[str, str]) -> str:
@@ -33,7 +36,8 @@ def format_trailers(trailers: Trailers) -> list[str]:
     """Return the last lines of a commit message."""
     records = [f"{_INPUTS}: {digest} {path}" for path, digest in sorted(trailers.inputs.items())]
     base = [f"{_BASE}: {trailers.base}"] if trailers.base else []
-    return [f"{_VERSION}: {trailers.version}", *records, *base]
+    origin = [f"{_ORIGIN}: {trailers.origin}"] if trailers.origin else []
+    return [f"{_VERSION}: {trailers.version}", *records, *base, *origin]
 
 
 def add_signoff(message: str, author: Author) -> str:
@@ -50,7 +54,8 @@ def parse_trailers(message: str) -> Trailers | None:
         return None
     records = map(_RECORD.fullmatch, _values(pairs, _INPUTS))
     inputs = {record[2]: record[1] for record in records if record}
-    return Trailers(versions[0], inputs, "".join(_values(pairs, _BASE)[:1]))
+    base, origin = ("".join(_values(pairs, key)[:1]) for key in (_BASE, _ORIGIN))
+    return Trailers(versions[0], inputs, base, origin)
 
 
 def find_trailers(message: str, path: str) -> Trailers | None:

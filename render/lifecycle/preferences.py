@@ -79,6 +79,30 @@ def pinned_digests(lock: Lock, kept: Mapping[Source, Candidate]) -> dict[Referen
     }
 
 
+def promoted_candidates(packages: Mapping[Source, LockedPackage]) -> dict[Source, Candidate]:
+    """Return the candidates that another folder has locked."""
+    return {source: locked_candidate(package) for source, package in packages.items()}
+
+
+def promoted_digests(packages: Mapping[Source, LockedPackage]) -> dict[Reference, Digest]:
+    """Return the digests behind the tags that another folder has locked."""
+    return {
+        Reference(source, package.version_tag): package.digest
+        for source, package in packages.items()
+        if package.version_tag is not None
+    }
+
+
+def promoted_bounds(
+    packages: Mapping[Source, LockedPackage], origin: str, provided: Collection[Source]
+) -> Iterator[Bound]:
+    """Yield bounds that allow exactly these versions; what a used folder provides is promoted there."""
+    for source, candidate in promoted_candidates(packages).items():
+        if source not in provided:
+            request = Request(digest=candidate.digest) if candidate.digest else Request(tag=candidate.tag)
+            yield Bound(Edge(source, request, None, f"promoted from {origin}"))
+
+
 def orphan_bounds(orphans: Mapping[Source, LockedPackage], moves: Mapping[Source, Move]) -> Iterator[Bound]:
     """Yield the constraints of orphans: they are active, and still depend on other packages."""
     for _, orphan in sorted(orphans.items()):

@@ -29,6 +29,9 @@ from render.lifecycle.preferences import (
     kept_candidates,
     parse_upgrade,
     pinned_digests,
+    promoted_bounds,
+    promoted_candidates,
+    promoted_digests,
 )
 from render.lifecycle.resolve_with_moves import resolve_with_moves
 from render.lifecycle.rules import check_plan
@@ -41,7 +44,7 @@ from render.live.lock import LiveLock
 from render.lock.candidates import catalog_answers, locked_candidate
 from render.lock.freshness import compare_inputs, find_staleness
 from render.lock.merge import merge_sides
-from render.lock.model import Lock, State
+from render.lock.model import Lock, LockedPackage, State
 from render.lock.stale_entries import stale_bounds, warn_of_stale_names
 from render.lock.text.file import read_lock_bytes
 from render.lock.text.parse import ConflictedLock, DoubledLock, parse_lock
@@ -73,6 +76,10 @@ class LockOptions:
     prefer_live: bool = False
     # The digests that run in the cluster.
     installed: Mapping[Reference, Digest] = field(default_factory=dict)
+    # The packages of another folder's lock whose versions and digests are taken over, and no others.
+    promoted: Mapping[Source, LockedPackage] = field(default_factory=dict)
+    # Where they are from, for errors.
+    origin: str = ""
 
     @property
     def asks_for_more(self) -> bool:
@@ -188,12 +195,16 @@ def _make_wanted(inputs: Inputs, context: Context, options: LockOptions) -> Want
         catalog=settings.catalog,
         catalog_rows=inputs.catalog_rows,
         kept_answers={} if options.upgrade_everything else catalog_answers(before),
-        preferred={**there, **kept, **first},
-        pinned={**pinned_digests(before, kept), **options.installed},
+        preferred={**there, **kept, **first, **promoted_candidates(options.promoted)},
+        pinned={**pinned_digests(before, kept), **options.installed, **promoted_digests(options.promoted)},
         upgraded=freed,
         asked={source: request for source, request in upgrade.packages.items() if request},
         followers=family_followers(before, upgrade),
-        bounds=(*stale, *installed),
+        bounds=(
+            *stale,
+            *installed,
+            *promoted_bounds(options.promoted, options.origin, neighbours.candidates),
+        ),
         provided=neighbours.candidates,
         provided_groups=neighbours.groups,
         providers=neighbours.folders,

@@ -8,6 +8,7 @@ from render.lifecycle.claims import agreed_records
 from render.lifecycle.states import Plan
 from render.live.installed import live_entry
 from render.lock.derived.pins import drop_foreign_pins
+from render.lock.fleets import same_versions
 from render.lock.graph import LockGraph
 from render.lock.model import Lock, LockedPackage, spec_of
 from render.lock.stale_entries import stale_entry
@@ -24,6 +25,8 @@ def make_lock(plan: Plan) -> Lock:
         package = replace(after, required_by=required[after.source], replaces=replaced[after.source])
         packages[after.source] = _carry_over(package, before, plan)
     lock = replace(plan.after, packages=packages, inputs=dict(sorted(plan.context.record.items())))
+    if same_versions(plan.before, lock):
+        lock = replace(lock, promoted=plan.before.promoted)
     return drop_foreign_pins(lock, follow_moves(plan.answer.entries))
 
 

@@ -132,7 +132,8 @@ def compare_whole(old: Lock, new: Lock) -> Iterator[str]:
     for one in fields(Lock):
         before, after = getattr(old, one.name), getattr(new, one.name)
         if one.name not in _LISTED and before != after:
-            yield f"{one.name}: {before} -> {after}"
+            told = ["none" if value is None else str(value) for value in (before, after)]
+            yield f"{one.name}: {' -> '.join(told)}"
     yield from (f"{answer} is gone" for answer in old.crds if answer not in new.crds)
     yield from (str(answer) for answer in new.crds if answer not in old.crds)
 

@@ -194,6 +194,21 @@ class Provided(_Pinned):
 
 
 @dataclass(frozen=True, slots=True)
+class Promotion:
+    """Where the versions of a lock were taken from by `promote`; a change of version drops it."""
+
+    # A folder or a lock as seen from this one, or a commit and a path in it.
+    origin: str
+    # The digest of the lock there.
+    lock_digest: Digest
+    # How many packages have the version and the digest that they have there.
+    packages: int
+
+    def __str__(self) -> str:
+        return f"{self.packages:,} of {self.origin}, whose lock was {self.lock_digest}"
+
+
+@dataclass(frozen=True, slots=True)
 class Lock:
     """What `crossplane.lock.yaml` holds."""
 
@@ -209,6 +224,7 @@ class Lock:
     provided: Mapping[Source, Provided] = field(default_factory=dict)
     # The packages that answer the CRDs that the user asks for, sorted.
     crds: tuple[CrdAnswer, ...] = ()
+    promoted: Promotion | None = None
 
     def __post_init__(self) -> None:
         """Sort everything by the text of its key, as in the file."""

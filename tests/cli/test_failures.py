@@ -115,16 +115,22 @@ def test_a_result_that_was_written_stays_the_only_document(
     assert "error: 1 of 1 lock would change" in told.err
 
 
-def test_the_errors_of_several_folders_are_causes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_of_several_folders_has_its_own_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     world: World = small_world(tmp_path)
-    folders = [world.project("one", "none:v1.0.0"), world.project("two", "nothing:v1.0.0")]
+    folders = [
+        str(world.project(name, root))
+        for name, root in {"one": "none:v1.0.0", "good": "base:v1.0.0", "two": "nothing:v1.0.0"}.items()
+    ]
 
-    code = run(["lock", "-o", "json", *map(str, folders)])
+    code = run(["lock", "-o", "json", *folders])
 
-    error = json.loads(capsys.readouterr().out)["error"]
-    assert error["what"] == "2 of 2 folders could not be locked"
-    assert (error["exitCode"], len(error["causes"])) == (code, 2)
-    assert all("acme/no" in cause["what"] for cause in error["causes"])
+    one, good, two = json.loads(capsys.readouterr().out)
+    assert [entry["folder"] for entry in (one, good, two)] == folders
+    assert (code, one["error"]["exitCode"], two["error"]["exitCode"]) == (1, 1, 1)
+    assert "acme/none" in one["error"]["what"] and "acme/nothing" in two["error"]["what"]
+    assert good["added"][0]["version"] == "v1.0.0"
 
 
 def test_secrets_and_invisible_characters_are_not_in_it(

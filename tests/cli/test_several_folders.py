@@ -108,7 +108,7 @@ def test_what_is_used_by_way_of_a_folder_that_is_not_in_the_call_comes_first_too
     assert (code, provided(app)) == (0, {"base": "v1.1.0 ../base"})
 
 
-def test_if_one_of_them_fails_none_is_written_and_those_that_use_it_are_not_tried(
+def test_if_one_of_them_fails_those_that_use_it_are_not_tried_and_folders_of_other_clusters_are_written(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     world.project("platform", "base:v9.0.0")
@@ -121,17 +121,45 @@ def test_if_one_of_them_fails_none_is_written_and_those_that_use_it_are_not_trie
     assert code == 1
     assert "app was not tried: it uses platform" in errors
     assert "1 of 3 folders could not be locked" in errors
-    assert not (app / LOCK_FILE).exists() and not (lone / LOCK_FILE).exists()
+    assert not (app / LOCK_FILE).exists()
+    assert locked(lone) == {"tool": "v1.0.0", "base": "v2.0.0"}
 
 
-def test_if_the_one_that_uses_fails_the_used_one_is_not_written(world: World) -> None:
+def test_if_the_one_that_uses_fails_the_used_one_is_not_written(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     platform = world.project("platform", "base:v1.0.0")
     world.project("app", "app:v2.0.0", more=PLATFORM)
 
     code = run(["lock", "platform", "app"])
 
     assert code == 4
+    assert "platform stays as it is: it is of one cluster with app" in capsys.readouterr().err
     assert not (platform / LOCK_FILE).exists()
+
+
+def test_an_error_that_many_folders_have_is_reported_once(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one", "two", "three"):
+        world.project(name, "none:v1.0.0")
+    world.project("good", "base:v1.0.0")
+
+    code = run(["lock", "one", "two", "good", "three"])
+
+    errors = capsys.readouterr().err
+    assert code == 1
+    assert "in one, two, three:\n" in errors
+    assert errors.count("acme/none") == 1
+
+
+def test_a_folder_that_uses_one_that_is_not_there_does_not_stop_the_others(world: World) -> None:
+    world.project("lost", "app", more="uses:\n  - ../gone\n")
+    good = world.project("good", "base:v1.0.0")
+
+    code = run(["lock", "lost", "good"])
+
+    assert (code, locked(good)) == (2, {"base": "v1.0.0"})
 
 
 def test_a_used_folder_that_was_never_locked_has_to_be_first(

@@ -15,7 +15,7 @@ from rig.builders.random_locks import any_locks
 from render.crd_dependencies import CrdAnswer, parse_crd
 from render.lock.aspects import LISTS, aspects_of
 from render.lock.diff import diff_locks
-from render.lock.model import KeptPin, Lock, LockedDependency, LockedPackage, Provided, State
+from render.lock.model import KeptPin, Lock, LockedDependency, LockedPackage, Promotion, Provided, State
 from render.packages import Kind
 from render.views.commits.commit_message import LockChange, format_message, format_pull_request
 from render.views.diff import diff_document, format_diff, format_markdown
@@ -76,6 +76,7 @@ WHOLE: Mapping[str, tuple[object, str]] = {
     "deactivated": ({source("off"): deactivated("off v1.0.0", "net")}, "acme/off"),
     "provided": ({}, "acme/dns"),
     "crds": ((CrdAnswer(parse_crd("queues.sqs.example.org"), source("sqs")),), "queues.sqs.example.org by"),
+    "promoted": (Promotion("../staging", digest("1"), 2), "promoted: none -> 2 of ../staging"),
 }
 
 

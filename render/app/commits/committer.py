@@ -29,14 +29,21 @@ from render.views.commits.committed import Committed, committed_hints, format_co
 
 @contextmanager
 def open_committer(
-    reporter: Reporter, options: CommitOptions, folders: Sequence[Path], operator: OperatorSettings
+    reporter: Reporter,
+    options: CommitOptions,
+    folders: Sequence[Path],
+    operator: OperatorSettings,
+    *,
+    with_inputs: bool = False,
+    origin: str = "",
 ) -> Iterator["Committer"]:
     """Open the repositories of folders; raise for anything that would stop a commit, before anything is written."""
+    options = replace(options, with_inputs=options.with_inputs or with_inputs)
     options.check()
     author = parse_author(options.author) if options.author is not None else None
     with ExitStack() as resources:
         checkouts = open_checkouts(folders, options, operator, resources)
-        yield Committer(reporter, options, author, checkouts, operator)
+        yield Committer(reporter, options, author, checkouts, operator, origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +66,14 @@ class Committer:
     _author: Author | None
     _checkouts: Sequence[Checkout]
     _operator: OperatorSettings
+    # Where the versions were promoted from, which the message says.
+    _origin: str = ""
 
     def plan(self, locks: Mapping[Path, bytes], *, dry_run: bool) -> list[Planned]:
         """Return the commits with the text of every folder's lock; raise if one of them could not be rendered."""
-        return [self._plan(checkout, locks, dry_run=dry_run) for checkout in self._checkouts]
+        # Where a folder failed, its lock is not among these.
+        there = [one for one in self._checkouts if not locks.keys().isdisjoint(one.folders)]
+        return [self._plan(checkout, locks, dry_run=dry_run) for checkout in there]
 
     def commit(self, plans: Sequence[Planned], *, dry_run: bool) -> list[Committed]:
         """Commit what is planned."""
@@ -96,6 +107,7 @@ class Committer:
         projects = [
             make_project(folder, prefix, locks[folder], self._operator.limits)
             for folder, prefix in checkout.folders.items()
+            if folder in locks
         ]
         snapshot = Snapshot(checkout.repository, target.start)
         inputs = self._find_inputs(projects, snapshot)
@@ -167,7 +179,8 @@ class Committer:
             subject = self._options.subject or (format_subject(shown) if shown else "")
             return replace(made, changes=shown, subject=subject)
         subject = self._options.subject or format_subject(changes)
-        message = format_message(changes, subject, base=start or "" if target.again else "")
+        base = start or "" if target.again else ""
+        message = format_message(changes, subject, base=base, origin=self._origin)
         if self._options.signoff:
             message = add_signoff(message, self._author or read_committer(repository))
         return replace(made, changes=shown, subject=subject, message=message)

@@ -48,19 +48,23 @@ def outdated(
     """
     output: Output = context.obj
     world = open_world(operator_settings(), output)
-    found, worst = for_each(folders, lambda folder: find_outdated(folder, layouts, world, output), output)
-    shown = [(folder, [one for one in all_ if everything or one.is_outdated]) for folder, all_ in found]
+    each = for_each(folders, lambda folder: find_outdated(folder, layouts, world, output), output)
+    shown = [(folder, _shown(rows, everything=everything)) for folder, rows in each.found]
     single = has_one_folder(context, folders)
     if form == "json":
-        documents = [{"folder": str(folder), **standings_document(rows)} for folder, rows in shown]
+        documents = each.documents(lambda rows: standings_document(_shown(rows, everything=everything)))
         output.result_json(standings_document(shown[0][1]) if single else documents)
     else:
         texts = [(folder, format_standings(rows)) for folder, rows in shown]
         output.result(texts[0][1] if single else format_folders(texts))
-    standings = [standing for _, all_ in found for standing in all_]
+    standings = [standing for _, rows in each.found for standing in rows]
     output.say(_summary(standings))
     differs = exit_code and any(standing.newer_within for standing in standings)
-    context.exit(max(worst, Differs.exit_code if differs else 0))
+    context.exit(max(each.worst, Differs.exit_code if differs else 0))
+
+
+def _shown(rows: Sequence[Standing], *, everything: bool) -> list[Standing]:
+    return [one for one in rows if everything or one.is_outdated]
 
 
 def _summary(standings: Sequence[Standing]) -> str:

@@ -56,15 +56,15 @@ def tree(
         start = find_source(inverted, lock, provided=True, folder=folder) if inverted else None
         return lock, TreeView(inverted is not None, start, depth, not no_dedupe, constraints)
 
-    found, worst = for_each(folders, read, output)
-    for folder, (lock, _) in found:
+    each = for_each(folders, read, output)
+    for folder, (lock, _) in each.found:
         if not lock.installed():
             output.say(f"{folder} has no packages")
     single = has_one_folder(context, folders)
     if form == "json":
-        documents = [{"folder": str(folder), **tree_document(*one)} for folder, one in found]
-        output.result_json(tree_document(*found[0][1]) if single else documents)
+        documents = each.documents(lambda one: tree_document(*one))
+        output.result_json(tree_document(*each.found[0][1]) if single else documents)
     else:
-        texts = [(folder, format_tree(*one)) for folder, one in found]
+        texts = [(folder, format_tree(*one)) for folder, one in each.found]
         output.result(texts[0][1] if single else format_folders(texts))
-    context.exit(worst)
+    context.exit(each.worst)

@@ -28,13 +28,12 @@ from render.cli.options import (
     output_option,
 )
 from render.cli.output import Output
+from render.cli.writing.lock_results import committed_documents, lock_documents, write_commits, write_reports
 from render.cli.writing.mimic import check_mimic_usage, write_mimic
 from render.commands import LockCall
 
 if TYPE_CHECKING:
     from render.app.commits.committer import Committer
-    from render.app.resolver import Outcome
-    from render.views.commits.committed import Committed
 
 
 @click.command(
@@ -125,7 +124,8 @@ def lock(
 ) -> None:
     """Resolve everything that each DIR asks for, and write the answer to its crossplane.lock.yaml.
 
-    Pins that still fit stay. With several folders all are written, or none.
+    Pins that still fit stay. A folder that fails does not stop the others; folders of one cluster, which are connected
+    by `uses`, are written together or not at all.
     """
     operator = operator_settings()
     how_to_commit = CommitOptions(**how)
@@ -136,10 +136,9 @@ def lock(
     # Imported late: the first requests are under way meanwhile.
     import render.yaml.libyaml  # noqa: F401 - parses their answers
     from render.app.diff import read_live_lock
-    from render.app.lock import lock_folders, lock_texts, require_unchanged, write_locks
+    from render.app.lock import lock_folders
     from render.app.resolver import Resolver
     from render.lifecycle.update import LockOptions
-    from render.views.report_document import report_document
 
     cluster = read_live_lock(live, operator.limits) if live else None
     flags = {
@@ -166,24 +165,24 @@ def lock(
         write_mimic(output, resolver, folders[0], call, flag, there, form)
         return
     committer = _open_committer(output, how_to_commit, folders, operator) if commits else None
-    outcomes = lock_folders(resolver, folders, output, check=check)
+    done = lock_folders(resolver, folders, output)
     # A lock that cannot be committed is not written either.
-    plans = committer.plan(lock_texts(outcomes), dry_run=dry_run) if committer else []
+    plans = committer.plan(done.texts(), dry_run=dry_run) if committer else []
     if not check and not dry_run:
-        write_locks(outcomes, operator.limits)
+        done.write(operator.limits)
     if form != "json":
-        _write_reports(outcomes, output, to_stderr=how_to_commit.branch is not None)
+        write_reports(
+            done.outcomes, output, several=len(done.folders) > 1, to_stderr=how_to_commit.branch is not None
+        )
     made = committer.commit(plans, dry_run=dry_run) if committer else []
     if form == "json":
-        locks = [
-            report_document(str(one.folder), one.before, one.after, one.needed, rewritten=one.changes)
-            for one in outcomes
-        ]
-        output.result_json({"locks": locks, "commits": _committed_documents(made)} if committer else locks)
+        locks = lock_documents(done)
+        output.result_json({"locks": locks, "commits": committed_documents(made)} if committer else locks)
     elif committer:
-        _write_committed(made, output, to_branch=how_to_commit.branch is not None)
+        write_commits(made, output, to_branch=how_to_commit.branch is not None)
     if check:
-        require_unchanged(outcomes, call)
+        done.require_unchanged(call)
+    done.require_all()
 
 
 def _repeat_call(
@@ -220,38 +219,3 @@ def _open_committer(
 
     opened = open_committer(output, how, folders, operator)
     return click.get_current_context().with_resource(opened)
-
-
-def _committed_documents(made: "Sequence[Committed]") -> list[dict[str, Any]]:
-    from render.views.commits.committed import committed_document
-
-    return [committed_document(one) for one in made]
-
-
-def _write_committed(made: "Sequence[Committed]", output: Output, *, to_branch: bool) -> None:
-    from render.cli.writing.commit import write_committed
-
-    write_committed(made, output, to_branch=to_branch)
-
-
-def _write_reports(outcomes: "Sequence[Outcome]", output: Output, *, to_stderr: bool) -> None:
-    """Write what changed in every lock: to stdout, or to stderr if the text of a pull request is the result."""
-    from render.views.report import format_report
-
-    several = len(outcomes) > 1
-    reports = [
-        format_report(
-            str(one.folder),
-            one.before,
-            one.after,
-            several=several,
-            needed=one.needed,
-            rewritten=one.changes,
-        )
-        for one in outcomes
-    ]
-    if to_stderr:
-        for line in "".join(reports).splitlines():
-            output.say(line)
-    elif output.verbosity >= 0:
-        output.report("".join(reports))

@@ -5,7 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from render.crd_dependencies import CrdAnswer
 from render.lean import Any, TypeVar, dataclass
 from render.limits import LimitExceeded, Limits
-from render.lock.model import FORMAT_REVISION, FORMAT_VERSION, LockedDependency, LockedPackage, Provided
+from render.lock.model import (
+    FORMAT_REVISION,
+    FORMAT_VERSION,
+    LockedDependency,
+    LockedPackage,
+    Promotion,
+    Provided,
+)
 from render.lock.text.entries import (
     read_answers,
     read_deactivated,
@@ -16,6 +23,7 @@ from render.lock.text.entries import (
     read_version,
 )
 from render.lock.text.format import DETAILS_API, LOCK_API, METADATA, PACKAGE_API
+from render.lock.text.promotion import read_promotion
 from render.packages import Kind
 from render.references import Source, is_digest, parse_dependency_source
 from render.versions.constraints import parse_constraint
@@ -24,7 +32,15 @@ from render.yaml.fields import Fields, Problems, describe, format_place
 
 DOCUMENTS = ("Lock", "LockDetails")
 _LOCK_FIELDS = frozenset({"apiVersion", "kind", "metadata", "packages"})
-_DETAILS_FIELDS = _LOCK_FIELDS | {"version", "revision", "inputs", "crds", "deactivated", "provided"}
+_DETAILS_FIELDS = _LOCK_FIELDS | {
+    "version",
+    "revision",
+    "inputs",
+    "promoted",
+    "crds",
+    "deactivated",
+    "provided",
+}
 _ENTRY_FIELDS = frozenset({"apiVersion", "kind", "name", "source", "version", "dependencies"})
 _DEPENDENCY_FIELDS = frozenset({"package", "constraints", "apiVersion", "kind", "type"})
 _KINDS = frozenset(Kind)
@@ -112,6 +128,7 @@ class LockDocuments:
     deactivated: tuple[LockedPackage, ...] = ()
     provided: tuple[Provided, ...] = ()
     crds: tuple[CrdAnswer, ...] = ()
+    promoted: Promotion | None = None
 
 
 def read_documents(first: Any, second: Any, problems: LockProblems) -> LockDocuments:
@@ -132,6 +149,7 @@ def read_documents(first: Any, second: Any, problems: LockProblems) -> LockDocum
         tuple(read_deactivated(entry) for entry in _mappings(details, "deactivated", problems.limits)),
         tuple(read_provided(entry) for entry in _mappings(details, "provided", problems.limits)),
         read_answers(details, "crds"),
+        read_promotion(details, len(in_lock)) if details.get("promoted") is not None else None,
     )
 
 

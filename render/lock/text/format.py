@@ -12,6 +12,7 @@ from render.lock.model import (
     Lock,
     LockedDependency,
     LockedPackage,
+    Promotion,
     Provided,
     Replaced,
     State,
@@ -95,12 +96,17 @@ def _details_document(lock: Lock) -> dict[str, Any]:
         "version": FORMAT_VERSION,
         "revision": FORMAT_REVISION,
         "inputs": dict(lock.inputs),
+        **({"promoted": _promotion_entry(lock.promoted)} if lock.promoted else {}),
         **_listed("crds", [_answer_entry(answer) for answer in lock.crds]),
         **_listed("deactivated", [_deactivated_entry(package) for package in lock.deactivated.values()]),
         **_listed("provided", [_provided_entry(package) for package in lock.provided.values()]),
         # Always there and always last: compared with the first document, it shows packages that a truncated file lost.
         "packages": [_details_entry(package) for package in lock.in_order()],
     }
+
+
+def _promotion_entry(promoted: Promotion) -> dict[str, Any]:
+    return {"from": promoted.origin, "lockDigest": promoted.lock_digest, "packages": promoted.packages}
 
 
 def _listed(key: str, entries: list[dict[str, Any]]) -> dict[str, Any]:

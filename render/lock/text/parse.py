@@ -92,7 +92,15 @@ def parse_lock(data: bytes | str, limits: Limits, *, place: str) -> Lock:
     _find_repeated(documents, problems)
     _find_contradictions(documents, packages, problems)
     _raise_problems(problems, data, place)
-    return Lock(packages, documents.inputs, documents.revision, deactivated, provided, documents.crds)
+    return Lock(
+        packages,
+        documents.inputs,
+        documents.revision,
+        deactivated,
+        provided,
+        documents.crds,
+        documents.promoted,
+    )
 
 
 def parse_lock_documents(data: bytes, limits: Limits, *, place: str, lines: Sequence[int]) -> LockDocuments:

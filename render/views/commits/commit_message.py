@@ -52,13 +52,18 @@ def format_subject(changes: Sequence[LockChange]) -> str:
 
 
 def format_message(
-    changes: Sequence[LockChange], subject: str, notes: Sequence[str] = (), *, base: str = ""
+    changes: Sequence[LockChange],
+    subject: str,
+    notes: Sequence[str] = (),
+    *,
+    base: str = "",
+    origin: str = "",
 ) -> str:
     """Write the message of a commit: the report of every folder, warnings, and trailers with the inputs of the locks."""
     room = max(_REPORT_LINES // len(changes), _FEWEST_LINES)
     reports = [_report(change, room, several=len(changes) > 1) for change in changes]
     inputs = {change.path: digest_inputs(change.after.inputs) for change in changes}
-    trailers = Trailers(inputs=inputs, base=base)
+    trailers = Trailers(inputs=inputs, base=base, origin=visible(origin))
     return fill_template(
         "commit-message.txt.j2",
         subject=subject,

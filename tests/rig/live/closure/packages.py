@@ -43,19 +43,25 @@ class Closure:
 
 def publish_closure(registry: PackageRegistry, name: str) -> Closure:
     """Publish a copy of the closure, which has 27 packages: every version that could be taken for what its root needs."""
-    [root] = [
-        version
-        for version in read_ecosystem().versions
-        if version.written_source.endswith(f"/{_ROOT}") and version.tag == _VERSION
-    ]
+    root = closure_root()
     scratch = registry.folder / f"closure-{name}"
-    copies = [_copy(version, name) for version in _all_needed(root)]
+    copies = [_copy(version, name) for version in all_needed(root)]
     registry.push({copy.reference: _build(copy, name, scratch) for copy in copies})
     sources = frozenset(str(copy.reference.source) for copy in copies)
     return Closure(name, _copy(root, name), sources, registry)
 
 
-def _all_needed(root: PackageVersion) -> list[PackageVersion]:
+def closure_root(tag: str = _VERSION) -> PackageVersion:
+    """Return a version of the package that needs 26 others."""
+    [root] = [
+        version
+        for version in read_ecosystem().versions
+        if version.written_source.endswith(f"/{_ROOT}") and version.tag == tag
+    ]
+    return root
+
+
+def all_needed(root: PackageVersion) -> list[PackageVersion]:
     """Return every version that a package of the closure may accept, and of the root's source the root alone."""
     by_source = read_ecosystem().by_source()
     found, waiting = {root.reference: root}, [root]

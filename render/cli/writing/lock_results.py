@@ -1,0 +1,56 @@
+"""The results of commands that write locks: what changed in each folder, the errors of the others, and commits."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from render.cli.failures import error_document
+from render.cli.output import Output
+
+if TYPE_CHECKING:
+    from render.app.lock_outcomes import LockRun
+    from render.app.resolver import Outcome
+    from render.views.commits.committed import Committed
+
+
+def write_reports(outcomes: "Sequence[Outcome]", output: Output, *, several: bool, to_stderr: bool) -> None:
+    """Write what changed in every lock: to stdout, or to stderr if the text of a pull request is the result."""
+    # Imported late, as everything here: the first requests are under way meanwhile.
+    from render.views.report import format_report
+
+    reports = [
+        format_report(
+            str(one.folder), one.before, one.after, several=several, needed=one.needed, rewritten=one.changes
+        )
+        for one in outcomes
+    ]
+    if to_stderr:
+        for line in "".join(reports).splitlines():
+            output.say(line)
+    elif output.verbosity >= 0:
+        output.report("".join(reports))
+
+
+def lock_documents(done: "LockRun") -> list[dict[str, Any]]:
+    """Return one JSON value for each folder: what changed in its lock, or its error."""
+    from render.views.report_document import report_document
+
+    made = {
+        one.folder: report_document(str(one.folder), one.before, one.after, one.needed, rewritten=one.changes)
+        for one in done.outcomes
+    }
+    made |= {folder: {"folder": str(folder), **error_document(error)} for folder, error in done.failures}
+    return [made[folder] for folder in done.folders if folder in made]
+
+
+def committed_documents(made: "Sequence[Committed]") -> list[dict[str, Any]]:
+    """Return one JSON value for each repository."""
+    from render.views.commits.committed import committed_document
+
+    return [committed_document(one) for one in made]
+
+
+def write_commits(made: "Sequence[Committed]", output: Output, *, to_branch: bool) -> None:
+    """Print what was committed."""
+    from render.cli.writing.commit import write_committed
+
+    write_committed(made, output, to_branch=to_branch)
