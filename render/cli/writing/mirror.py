@@ -4,15 +4,9 @@ from pathlib import Path
 
 import click
 
+from render.app.mirroring.call import MirrorCall, Mirrored
 from render.app.mirroring.ends import End, parse_end
-from render.app.mirroring.mirror import (
-    MirrorCall,
-    Mirrored,
-    mirror_folders,
-    mirror_stored,
-    read_mirror,
-    require_complete,
-)
+from render.app.mirroring.mirror import mirror_folders, mirror_stored, read_mirror, require_complete
 from render.cli.operator_options import CACHE, REGISTRIES, OperatedCommand, operator_settings
 from render.cli.options import layout_option, output_option
 from render.cli.output import Output
