@@ -55,6 +55,7 @@ class LockedFolder:
 
 
 def controller_job(reference: Reference, call: MirrorCall) -> Job:
+    """Return the job for an image that a Provider runs, by its digest."""
     if reference.digest is None:
         raise AssertionError("a controller without a digest")
     target = call.mirror.place(reference.source) if call.mirror else reference.source
@@ -80,6 +81,7 @@ def _job(image: PulledImage, rewrites: Rewrites, call: MirrorCall) -> Job:
 
 
 def stored_jobs(layout: Layout, call: MirrorCall, reporter: Reporter) -> Iterator[Job]:
+    """Yield a job for each image in a layout or an archive that has a full name."""
     unnamed = 0
     for reference, entry in layout.images():
         if reference is None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from render.app.reporter import Reporter
 from render.app.world import World, open_world
 from render.commands import xplock
 from render.errors import Differs, InvalidInput
-from render.inputs.projects import read_settings
+from render.inputs.projects import read_inputs, read_settings
 from render.manifests.mirror_configs import mirror_configs
 from render.mirrors import Mirror
 from render.registry.copying.origins import LayoutOrigin
@@ -26,17 +27,26 @@ from render.texts import counted, first_lines
 _SHOWN = 20
 
 
-def read_mirror(folders: Sequence[Path], operator: OperatorSettings) -> Mirror | None:
-    """Return the mirror in the settings of folders, which have to agree on it."""
+def read_mirror(folders: Sequence[Path], operator: OperatorSettings, to: str | None = None) -> Mirror | None:
+    """Return the mirror in the settings of folders, which have to agree on it; with `to`, what they say about that one."""
     found = {folder: read_settings(folder, operator.limits, operator.boundary).mirror for folder in folders}
-    named = {mirror: folder for folder, mirror in found.items()}
+    named = {mirror: folder for folder, mirror in found.items() if not to or (mirror and mirror.to == to)}
     if len(named) > 1:
         raise InvalidInput(
             "the folders have different mirrors",
-            why=[f"{folder}: {mirror.to if mirror else 'none'}" for mirror, folder in named.items()],
-            next="mirror them one by one, or name the destination: --to DEST",
+            why=[f"{folder}: {_describe(mirror)}" for mirror, folder in named.items()],
+            next="mirror them one by one"
+            if to
+            else "mirror them one by one, or name the destination: --to DEST",
         )
     return next(iter(named), None)
+
+
+def _describe(mirror: Mirror | None) -> str:
+    if mirror is None:
+        return "none"
+    secret = f", pullSecret: {mirror.pull_secret}" if mirror.pull_secret else ""
+    return f"to: {mirror.to}, paths: {mirror.paths}{secret}"
 
 
 def mirror_folders(
@@ -55,12 +65,18 @@ def mirror_folders(
     ]
     jobs = agree([*(job for one in read for job in one.jobs), *controllers], call, reporter)
     reports = Run(call, world, reporter, origin).run(jobs)
-    return Mirrored(reports, _unique(config for one in read for config in one.configs(call)))
+    return Mirrored(reports, _unique((one.configs(call) for one in read), reporter))
 
 
-def mirror_stored(call: MirrorCall, operator: OperatorSettings, reporter: Reporter) -> Mirrored:
-    """Copy everything in a layout or an archive, without a lock and without the registries it came from."""
+def mirror_stored(
+    folders: Sequence[Path], call: MirrorCall, operator: OperatorSettings, reporter: Reporter
+) -> Mirrored:
+    """Copy everything in a layout or an archive, without a lock and without the registries it came from.
+
+    The rules of folders that match by the place of an image are repeated for the mirror.
+    """
     world = _open_world(call, operator, reporter)
+    read = [read_inputs(one, world.limits, world.settings.environ, world.boundary) for one in folders]
     if call.stored is None:
         raise AssertionError("nothing to copy from")
     layout = open_stored(call.stored, world.limits)
@@ -72,9 +88,12 @@ def mirror_stored(call: MirrorCall, operator: OperatorSettings, reporter: Report
             next=f"write it with: {xplock('mirror', '--to', call.stored.text)}",
         )
     reports = Run(call, world, reporter, LayoutOrigin(layout)).run(jobs)
-    mirror = call.mirror
+    if not call.mirror:
+        return Mirrored(reports)
     sources = [job.source for job in jobs]
-    return Mirrored(reports, mirror_configs(mirror, sources, (), Rewrites(())) if mirror else ())
+    rules = [(one.passthrough, Rewrites(one.rewrites)) for one in read] or [((), Rewrites(()))]
+    made = (mirror_configs(call.mirror, sources, *rule) for rule in rules)
+    return Mirrored(reports, _unique(made, reporter))
 
 
 def require_complete(mirrored: Mirrored, call: MirrorCall) -> None:
@@ -101,9 +120,11 @@ def _open_world(call: MirrorCall, operator: OperatorSettings, reporter: Reporter
     return open_world(replace(operator, limits=limits), reporter, deadline=deadline)
 
 
-def _unique(configs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def _unique(folders: Iterable[Iterable[dict[str, Any]]], reporter: Reporter) -> list[dict[str, Any]]:
     """Return the ImageConfigs of all folders, each once."""
     found: dict[str, dict[str, Any]] = {}
-    for config in configs:
-        found.setdefault(str(config["metadata"]["name"]), config)
+    for config in chain.from_iterable(folders):
+        name = str(config["metadata"]["name"])
+        if found.setdefault(name, config) != config:
+            reporter.warn(f"the folders differ in the ImageConfig {name}; mirror them one by one to get each")
     return [found[name] for name in sorted(found)]

@@ -15,7 +15,7 @@ from render.errors import RenderError
 from render.references import Source
 from render.registry.copying.copier import Copier
 from render.registry.copying.folder import FolderDestination
-from render.registry.copying.model import Job, Origin, Report
+from render.registry.copying.model import Job, Origin, Report, count_lacking
 from render.texts import counted
 
 # How often each of them asked differs, and is nothing that matters.
@@ -72,7 +72,9 @@ class Run:
             self._raise_failures(jobs)
             if isinstance(destination, FolderDestination) and not self.call.only_look:
                 destination.finish()
-        return [self._reports[job] for job in jobs]
+        reports = [self._reports[job] for job in jobs]
+        count_lacking(reports)
+        return reports
 
     def _run_all(self, jobs: Sequence[Job], work: Callable[[Job], Report]) -> None:
         # Tags and lists of referrers of one repository are changed by one thread.

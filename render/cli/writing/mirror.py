@@ -1,5 +1,6 @@
 """xplock mirror: everything locked, copied to a registry of one's own, a layout or an archive."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -115,16 +116,20 @@ def mirror(
 
     With all platforms, extensions, signatures, attestations and other referrers; also those of packages that are
     leaving and of kept pins. What DEST has already is not copied again. A registry as DEST gets ImageConfigs, which
-    go to stdout: they lead Crossplane there.
+    go to stdout: they lead Crossplane there. With --from, DIRs only add their own rules for images to those.
     """
-    if stored and (folders or layouts):
-        raise click.UsageError("--from copies all of it, so it takes neither DIR nor --layout")
+    if stored and layouts:
+        raise click.UsageError("--from copies all of it, so it takes no --layout")
     operator = operator_settings()
-    known = None if to or stored else read_mirror(folders or (Path(),), operator)
+    # The receiving side needs no folder.
+    folders = folders if stored else folders or (Path(),)
+    known = read_mirror(folders, operator, to)
     if not to and not known:
         raise click.UsageError("--to is missing, and no settings name a mirror")
+    end = parse_end(to or (known.to if known else ""))
+    _require_registry(end, {"--image-configs": file, "--pull-secret": pull_secret, "--paths": paths})
     call = MirrorCall(
-        parse_end(to or (known.to if known else "")),
+        end,
         stored,
         layouts,
         paths or (known.paths if known else FULL),
@@ -135,13 +140,18 @@ def mirror(
         only_look=dry_run or check,
         jobs=jobs,
     )
-    if stored:
-        mirrored = mirror_stored(call, operator, output)
-    else:
-        mirrored = mirror_folders(folders or (Path(),), call, operator, output)
+    copy = mirror_stored if stored else mirror_folders
+    mirrored = copy(folders, call, operator, output)
     _write(output, mirrored, call, file, form)
     if check:
         require_complete(mirrored, call)
+
+
+def _require_registry(end: End, given: Mapping[str, object]) -> None:
+    """Raise for an option that only a registry has a use for."""
+    named = [option for option, value in given.items() if value]
+    if named and not end.is_registry:
+        raise click.UsageError(f"{named[0]} is for a registry, and {end.text} is none")
 
 
 def _write(output: Output, mirrored: Mirrored, call: MirrorCall, file: Path | None, form: str) -> None:

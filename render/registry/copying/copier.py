@@ -27,6 +27,17 @@ class TagMoved(RenderError):
         )
 
 
+class PartLost(RenderError):
+    """A part of an image that the destination took, and does not have."""
+
+    def __init__(self, job: Job, part: Part) -> None:
+        super().__init__(
+            f"{job.target} lost {part.digest}",
+            why=f"it was put there as a part of {job.digest}, and the destination does not have it",
+            next="ask the operators of the destination; no tag was set for the image",
+        )
+
+
 class Progress(Protocol):
     """How many bytes were copied."""
 
@@ -57,7 +68,7 @@ class Copier:
         report, lacking = self._compare(job)
         blobs = self._lacking_blobs(job, report, lacking)
         report.missing += [f"{job.target}@{blob.digest}" for blob in blobs]
-        report.bytes = sum(blob.size for blob in blobs) + sum(len(part.content.data) for part in lacking)
+        report.lacking = blobs
         return report
 
     def copy(self, job: Job) -> Report:
@@ -72,6 +83,7 @@ class Copier:
             if part in lacking:
                 self._put(job, report, part.content, part.tag)
         self._put_referrers(job, report, tree, lacking)
+        self._require_children(job, [part for part in tree.children if part in lacking])
         # Last: a version must not name an image that is incomplete, or not signed yet.
         if not report.named:
             self._put(job, report, tree.image.content, report.tag)
@@ -95,7 +107,9 @@ class Copier:
         report.missing += [_name(job, part) for part in [*lacking, *unlisted]]
         if not report.named and tree.image not in lacking:
             report.missing.append(str(Reference(job.target, report.tag)))
-        return report, [*lacking, *unlisted]
+        lacking += unlisted
+        report.bytes = sum(len(part.content.data) for part in lacking)
+        return report, lacking
 
     def _choose_tag(self, job: Job, report: Report) -> Digest | None:
         """Choose the tag of an image, and return what it names at the destination now."""
@@ -167,6 +181,13 @@ class Copier:
     def _put(self, job: Job, report: Report, content: Content, tag: str | None) -> bool:
         report.manifests += 1
         return self.destination.put_manifest(job.target, content, tag)
+
+    def _require_children(self, job: Job, put: Sequence[Part]) -> None:
+        """Raise if the destination does not have what it took: the image would be incomplete."""
+        found = self.mapped(lambda part: self.destination.find(job.target, part.digest), put)
+        for part, there in zip(put, found, strict=True):
+            if there is None:
+                raise PartLost(job, part)
 
     def _put_referrers(self, job: Job, report: Report, tree: Tree, lacking: Sequence[Part]) -> None:
         """Put what refers to an image, and a list of it where the registry keeps none."""

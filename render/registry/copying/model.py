@@ -99,12 +99,23 @@ class Report:
     tag: str = ""
     named: bool = False
     tree: Tree | None = None
-    # Manifests and blobs that the destination lacked, and their bytes.
+    # Manifests and blobs that the destination lacks; the bytes of those that were copied, or would be.
     missing: list[str] = field(default_factory=list)
     bytes: int = 0
+    # The blobs that would be copied.
+    lacking: Sequence[Descriptor] = ()
     blobs: dict[Way, int] = field(default_factory=lambda: dict.fromkeys(Way, 0))
     manifests: int = 0
     notes: list[str] = field(default_factory=list)
+
+
+def count_lacking(reports: Iterable[Report]) -> None:
+    """Add the bytes of the blobs that would be copied, each blob once: the next repository gets it from the first one."""
+    counted: set[Digest] = set()
+    for report in reports:
+        for blob in report.lacking:
+            report.bytes += 0 if blob.digest in counted else blob.size
+            counted.add(blob.digest)
 
 
 class Origin(Protocol):

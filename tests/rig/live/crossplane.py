@@ -8,6 +8,7 @@ from rig.live.client import Client
 from rig.live.kinds import CROSSPLANE_ACCOUNTS, CROSSPLANE_SECRETS, CROSSPLANE_SYSTEM, NAMESPACES
 from rig.live.kube import Kube
 from rig.live.processes import Server, Servers
+from rig.live.signature_verifier import running_signature_verifier
 from rig.live.waiting import wait_for
 from rig.processes import dying_with_us
 
@@ -45,8 +46,13 @@ def install_crossplane(programs: Path, kube: Kube, folder: Path) -> None:
     wait_for(is_done, lambda: f"crossplane core init succeeds\n{said[-1]}")
 
 
-def start_crossplane(servers: Servers, programs: Path, kube: Kube, folder: Path, *, proxy: str) -> Server:
-    """Start Crossplane with an empty cache of packages; it gets to Functions through a proxy."""
+def start_crossplane(
+    servers: Servers, programs: Path, kube: Kube, folder: Path, *, proxy: str, trusted: Path | None = None
+) -> Server:
+    """Start Crossplane with an empty cache of packages; it gets to Functions through a proxy.
+
+    With the root of a TUF repository it verifies signatures, by the authorities and logs in that repository.
+    """
     cache, certificates = folder / "xpkg-cache", folder / "tls"
     for new in (cache, certificates):
         new.mkdir(exist_ok=True)
@@ -57,6 +63,9 @@ def start_crossplane(servers: Servers, programs: Path, kube: Kube, folder: Path,
         *("--xpkg-cache-dir", cache),
         *("--metrics-port", str(servers.free_port()), "--health-probe-port", str(health)),
     ]
+    if trusted:
+        _trust(trusted, cache)
+        command.append("--enable-signature-verification")
     server = servers.start(command, {**_environment(kube, folder), "HTTPS_PROXY": proxy}, folder)
     server.wait_until_healthy(f"http://127.0.0.1:{health}/readyz")
     return server
@@ -74,6 +83,14 @@ def _environment(kube: Kube, folder: Path) -> dict[str, str]:
         "TLS_SERVER_CERTS_DIR": str(folder / "tls"),
         "TLS_CLIENT_CERTS_DIR": str(folder / "tls"),
     }
+
+
+def _trust(root: Path, cache: Path) -> None:
+    """Prepare the folder that Crossplane keeps its trusted roots in, as `cosign initialize` does."""
+    folder = cache / ".sigstore/root"
+    folder.mkdir(parents=True)
+    with running_signature_verifier(root, folder):
+        pass
 
 
 def _write_certificates(client: Client, folder: Path) -> None:

@@ -52,8 +52,11 @@ class Platform:
     data: Path
 
     @contextmanager
-    def cluster(self, name: str) -> Iterator["LiveCluster"]:
-        """Start a cluster in which nothing was installed yet, and end all of it."""
+    def cluster(self, name: str, *, trusted: Path | None = None) -> Iterator["LiveCluster"]:
+        """Start a cluster in which nothing was installed yet, and end all of it.
+
+        With the root of a TUF repository, its Crossplane verifies signatures.
+        """
         folder = self.folder / name
         folder.mkdir()
         data = folder / "etcd"
@@ -74,7 +77,8 @@ class Platform:
             argocd = ArgoCD(servers, self.programs.argocd, folder, kube)
             argocd.start()
             functions = stack.enter_context(Functions(kube.client))
-            start_crossplane(servers, self.programs.crossplane, kube, folder, proxy=functions.proxy)
+            programs = self.programs.crossplane
+            start_crossplane(servers, programs, kube, folder, proxy=functions.proxy, trusted=trusted)
             collector.wait_until_healthy()
             kubelet = stack.enter_context(Kubelet(kube.client))
             deployments = partial(
