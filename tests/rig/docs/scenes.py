@@ -33,7 +33,7 @@ def surroundings(name: str) -> AbstractContextManager[dict[str, str]]:
     """Return the servers of a scene, with the variables by which programs find them."""
     if name == "running-cluster":
         return live_cluster()
-    return mirror_registry() if name.startswith("mirror ") else nullcontext({})
+    return mirror_registry() if name.startswith(("mirror ", "air-gap ")) else nullcontext({})
 
 
 def _example(name: str) -> Scene:
@@ -299,6 +299,8 @@ _SCENES: dict[str, Callable[[str], Scene]] = {
     "empty": _empty,
     "repository": _repository,
     "pushed": _pushed,
+    # The same, where mirror.example.org is a registry.
+    "air-gap": _pushed,
     "behind": _behind,
     "conflict": _conflict,
     "moved-tag": _moved_tag,
