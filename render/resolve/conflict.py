@@ -7,7 +7,7 @@ from typing import TypeAlias
 from render.errors import RenderError, Unsatisfiable
 from render.references import Source
 from render.resolve.candidates import ANYTHING, Bits, Universe, bit
-from render.resolve.crds.unserved import Serving, describe_unserved
+from render.resolve.crds.unserved import Listed, Serving, describe_unserved
 from render.resolve.model import Candidate, Edge
 from render.resolve.solver import Fact, Incompatibility
 from render.texts import first_lines, first_names
@@ -86,7 +86,7 @@ def find_facts(cause: Incompatibility) -> list[Fact]:
 def explain(
     facts: Sequence[Fact],
     universe: Callable[[Source], Universe],
-    listed: Callable[[Source], Sequence[str] | None],
+    listed: Listed,
     suggestions: Sequence[Advised],
     *,
     serving: Serving,
@@ -109,7 +109,7 @@ def explain(
         # Nothing is asked of a source that policies refuse.
         *_existing(there, None if there.refused else listed(target)),
         *_untagged(about, there),
-        *describe_unserved(unserved, universe, serving),
+        *describe_unserved(unserved, listed, serving),
         *_problems(facts),
         *accepted(others),
     ]

@@ -1,11 +1,10 @@
 """Errors about dependencies on CRDs: who asks for what, the nearest names, and the lines that decide."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
 from render.crd_dependencies import CrdRequest
 from render.errors import Unsatisfiable
-from render.references import Source
 from render.resolve.crds.answers import Closure, Round, Unanswered
 from render.resolve.crds.index import Index, Row
 from render.resolve.crds.lookup import CatalogLookup
@@ -26,23 +25,32 @@ class UnstableAnswers(Unsatisfiable):
 
 def unanswered(found: Round, catalog: CatalogLookup) -> UnansweredCrds:
     """Return one error for all questions without an answer."""
-    first, rest = found.unanswered[0], len(found.unanswered) - 1
-    what = (
-        f"{rest + 1:,} dependencies on CRDs have no single answer"
-        if rest
-        else f"{' and '.join(map(str, first.rivals))} both define {first.asked.crd}"
-        if first.rivals
-        else f"no package defines {first.asked.crd}"
-    )
     known = Index({*found.closure.everything().rows, *([] if catalog.is_empty else catalog.index.rows)})
-    why: list[str] = []
-    advice: list[str] = []
-    for one in found.unanswered[:_SHOWN_QUESTIONS]:
-        why += _reasons(one, found.closure, known)
-        advice += [line for line in _advice(one) if line not in advice]
-    if rest >= _SHOWN_QUESTIONS:
-        why.append(f"and {rest + 1 - _SHOWN_QUESTIONS} more")
-    return UnansweredCrds(what, why=[*why, *_looked_in(found, catalog)], next=advice)
+    asked = found.unanswered
+    shown, rest = asked[:_SHOWN_QUESTIONS], len(asked) - _SHOWN_QUESTIONS
+    why = [line for one in shown for line in _reasons(one, found.closure, known)]
+    why += [f"and {rest} more"] if rest > 0 else []
+    blocks = dict.fromkeys(block for one in shown for block in _advice(one, known))
+    return UnansweredCrds(
+        _what(asked[0], known)
+        if len(asked) == 1
+        else f"{len(asked):,} dependencies on CRDs have no single answer",
+        why=[*why, *_looked_in(found, catalog)],
+        next=[line for block in blocks for line in block],
+    )
+
+
+def _what(one: Unanswered, known: Index) -> str:
+    crd = one.asked.crd
+    if not one.rivals:
+        return f"no package defines {crd}"
+    verb = "define" if known.find(crd).served else "define, and do not serve,"
+    return f"{_names(one)} {verb} {crd}"
+
+
+def _names(one: Unanswered) -> str:
+    names = [str(source) for source in one.rivals]
+    return " and ".join(names) if len(names) <= _SHOWN else first_names(names, _SHOWN)
 
 
 def with_unanswered(error: Unsatisfiable, found: Round | None, catalog: CatalogLookup) -> Unsatisfiable:
@@ -71,7 +79,7 @@ def _reasons(one: Unanswered, closure: Closure, known: Index) -> Iterator[str]:
     asker = f"{dependant} {closure.version(dependant)} needs" if dependant else "you ask for"
     yield f"{asker} {crd} ({one.place})"
     if one.rivals:
-        yield f"{' and '.join(map(str, one.rivals))} define it, and a cluster has it once"
+        yield from _rivals(one, known)
         return
     own = [row for row in known.rows_for(crd) if row.source == dependant]
     near = [] if own else _nearest(crd, known)
@@ -79,6 +87,18 @@ def _reasons(one: Unanswered, closure: Closure, known: Index) -> Iterator[str]:
         yield f"it defines {_shown(row)} itself"
     if near:
         yield f"the nearest: {first_names(near, _SHOWN)}"
+
+
+def _rivals(one: Unanswered, known: Index) -> Iterator[str]:
+    crd = one.asked.crd
+    if not known.find(crd).served:
+        rows = [row for row in known.rows_for(crd) if row.source in one.rivals]
+        yield from (f"{row.source} defines {_shown(row)}" for row in rows[:_SHOWN])
+        yield f"older versions of one of these sources may serve {crd.version or crd}, and only one of them can be tried"
+    elif crd.is_wildcard:
+        yield f"{_names(one)} define kinds of that group, and one of them will do"
+    else:
+        yield f"{_names(one)} define it, and a cluster has it once"
 
 
 def _nearest(crd: CrdRequest, known: Index) -> list[str]:
@@ -115,14 +135,19 @@ def _looked_in(found: Round, catalog: CatalogLookup) -> Iterator[str]:
     yield f"looked in {'; '.join(looked)}; no registry is searched"
 
 
-def _advice(one: Unanswered) -> Iterator[str]:
+def _advice(one: Unanswered, known: Index) -> Iterator[tuple[str, ...]]:
+    """Yield blocks of lines; a block that several questions have is shown once."""
     if one.rivals:
-        yield f"leave one of them in `catalog`, or decide in xplock.yaml: {_root(one.rivals)}"
+        yield (
+            "keep one of these sources in `catalog`, or ask for one of them in xplock.yaml, such as:",
+            "roots:",
+            f"- package: {one.rivals[0]}",
+        )
         return
-    yield "name the source of the package that defines it in xplock.yaml:"
-    yield "catalog:"
-    yield "- source: registry/organisation/name"
-
-
-def _root(rivals: Sequence[Source]) -> str:
-    return " or ".join(f"roots: [{{package: {source}}}]" for source in rivals)
+    if one.asked.dependant is None and _nearest(one.asked.crd, known):
+        yield (f"if one of the nearest names is meant, write it in {one.place}",)
+    yield (
+        "name the source of the package that defines it in xplock.yaml:",
+        "catalog:",
+        "- source: registry/organisation/name",
+    )

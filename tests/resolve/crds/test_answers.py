@@ -182,6 +182,24 @@ def test_an_api_version_that_no_fitting_package_serves_is_an_error_with_what_is_
     assert "you ask for xpkg.example.org/acme/s3 >=1.5.0" in why
 
 
+def test_an_exact_root_that_is_too_new_is_told_with_which_version_it_went() -> None:
+    world = FakeCatalog(
+        {"app v1.0.0": {}, "s3 v1.4.0": {}, "s3 v1.5.0": {}, "s3 v2.0.0": {}},
+        defines={
+            "s3 v1.4.0": ["buckets.s3.example.org v1alpha1"],
+            "s3 v1.5.0": BUCKETS,
+            "s3 v2.0.0": BUCKETS,
+        },
+        crds={"app": ["bucket.s3.example.org/v1alpha1"]},
+    )
+
+    with pytest.raises(Unsatisfiable) as raised:
+        solve(world, root("app"), root("s3", tag="v2.0.0"))
+
+    why = "\n".join(raised.value.why)
+    assert "s3 v2.0.0 serves v1beta1 of buckets.s3.example.org; v1alpha1 went with v1.5.0" in why
+
+
 def test_a_package_that_defines_the_kind_itself_at_another_version_is_an_error() -> None:
     world = FakeCatalog(
         {"app v1.0.0": {}}, defines={"app": BUCKETS}, crds={"app": ["bucket.s3.example.org/v1alpha1"]}
@@ -200,10 +218,40 @@ def test_two_sources_of_the_catalog_are_an_error_with_the_lines_that_decide() ->
     for listed in (["s3", "other.example.org/acme/s3"], ["other.example.org/acme/s3", "s3"]):
         error = error_of(world, "app", catalog=catalog(*listed))
         assert error.what == (
-            "other.example.org/acme/s3 and xpkg.example.org/acme/s3 both define bucket.s3.example.org"
+            "other.example.org/acme/s3 and xpkg.example.org/acme/s3 define bucket.s3.example.org"
         )
-        assert "roots: [{package: xpkg.example.org/acme/s3}]" in "\n".join(error.next)
-        assert "leave one of them in `catalog`" in "\n".join(error.next)
+        assert error.why[-1].endswith("define it, and a cluster has it once")
+        assert error.next == (
+            "keep one of these sources in `catalog`, or ask for one of them in xplock.yaml, such as:",
+            "roots:",
+            "- package: other.example.org/acme/s3",
+        )
+
+
+def test_two_sources_that_define_other_kinds_of_one_group_are_an_error_for_a_wildcard_too() -> None:
+    world = FakeCatalog(
+        {"app v1.0.0": {}, "s3 v1.0.0": {}, "more v1.0.0": {}},
+        defines={"s3": BUCKETS, "more": ["objects.s3.example.org v1beta1"]},
+        crds={"app": ["*.s3.example.org/v1beta1"]},
+    )
+
+    error = error_of(world, "app", catalog=catalog("s3", "more"))
+
+    assert error.why[-1].endswith("define kinds of that group, and one of them will do")
+
+
+def test_two_sources_that_do_not_serve_the_version_are_an_error_with_what_each_serves() -> None:
+    world = FakeCatalog(
+        {"app v1.0.0": {}, "s3 v1.0.0": {}, "more v1.0.0": {}},
+        defines={"s3": BUCKETS, "more": ["buckets.s3.example.org v1 v2"]},
+        crds={"app": ["bucket.s3.example.org/v9"]},
+    )
+
+    error = error_of(world, "app", catalog=catalog("s3", "more"))
+
+    assert "define, and do not serve, bucket.s3.example.org/v9" in error.what
+    assert "xpkg.example.org/acme/more defines buckets.s3.example.org (v1, v2)" in error.why
+    assert "xpkg.example.org/acme/s3 defines buckets.s3.example.org (v1beta1)" in error.why
 
 
 def test_of_two_sources_the_one_in_the_closure_answers() -> None:
@@ -332,6 +380,16 @@ def test_a_crd_that_the_user_asks_for_becomes_a_root() -> None:
     )
 
 
+def test_the_error_for_a_crd_of_the_user_names_the_place_to_correct() -> None:
+    world = FakeCatalog({"s3 v1.0.0": {}}, defines={"s3": BUCKETS})
+    asked = CrdRoot(parse_crd("bukket.s3.example.org"), "install.yaml: spec.crd")
+
+    error = error_of(world, crd_roots=(asked,), catalog=catalog("s3"))
+
+    assert error.next[0] == "if one of the nearest names is meant, write it in install.yaml: spec.crd"
+    assert "catalog:" in error.next
+
+
 def test_a_crd_root_that_a_root_answers_leaves_that_as_it_is() -> None:
     world = FakeCatalog({"s3 v1.0.0": {}}, defines={"s3": BUCKETS})
     asked = CrdRoot(parse_crd("bucket.s3.example.org"), "install.yaml: spec.crd", name="mine")
@@ -424,7 +482,10 @@ def test_the_answer_of_the_last_lock_stays_and_no_other_source_is_opened() -> No
 
     assert versions(found) == {"app": "v1.0.0", "s3": "v1.0.0"}
     assert "other v1.0.0" not in world.opened
-    assert "both define" in error_of(world, "app", catalog=catalog("other", "s3")).what
+    assert (
+        "other and xpkg.example.org/acme/s3 define"
+        in error_of(world, "app", catalog=catalog("other", "s3")).what
+    )
     # It is no answer any more when the catalog does not list it.
     assert versions(solve(world, root("app"), catalog=catalog("other"), **more)) == {
         "app": "v1.0.0",
