@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from render.limits import KIB, Limits, format_bytes
-from render.packages_v1.crds import Crd
+from render.packages_v1.definitions.crds import Crd
 from render.packages_v1.descriptions import App, Description, read_groups, read_resources
 from render.packages_v1.documents import read_text
 from render.packages_v1.findings import Findings

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -10,12 +10,13 @@ from render.limits import Limits
 from render.names import DNS_LABEL_MEANING, is_dns_label
 from render.packages import Metadata, PackagedObject
 from render.packages_v1.annotations import LABELS, Describing, check_icons, check_size, describe_crd
+from render.packages_v1.behavior import BEHAVIOR_FILE, check_behavior
 from render.packages_v1.controller import INSTALL_FILE, Controller, read_controller, runtime_config
-from render.packages_v1.crds import CRD_END, CRD_KIND, NAMESPACED, Crd, read_crds
+from render.packages_v1.definitions.crds import CRD_END, CRD_KIND, NAMESPACED, Crd, read_crds
+from render.packages_v1.definitions.merging import by_name, merged_spec
 from render.packages_v1.dependencies import Answers, DependsOn, read_dependencies
 from render.packages_v1.descriptions import GROUP_FILE, RESOURCE_END, App, read_app
 from render.packages_v1.findings import Findings, NotConvertible
-from render.packages_v1.merging import by_name, merged_spec
 from render.packages_v1.meta import meta_document
 from render.packages_v1.permissions import access_objects
 from render.packages_v1.pictures import UI_SCHEMA
@@ -25,8 +26,8 @@ from render.xpkg.metadata import InvalidMetadata, parse_metadata
 from render.yaml.writer import format_document
 
 _CRD_API = "apiextensions.k8s.io/v1"
-_BEHAVIOR_FILE, _OLD_RBAC = "behavior.yaml", "rbac.yaml"
-_KNOWN_FILES = (APP_FILE, INSTALL_FILE, GROUP_FILE, _BEHAVIOR_FILE, _OLD_RBAC)
+_OLD_RBAC = "rbac.yaml"
+_KNOWN_FILES = (APP_FILE, INSTALL_FILE, GROUP_FILE, BEHAVIOR_FILE, _OLD_RBAC)
 _KNOWN_ENDS = (CRD_END, RESOURCE_END, UI_SCHEMA)
 
 
@@ -45,6 +46,8 @@ class Wanted:
     cluster_wide: bool = False
     # Whether an image to run is known, for a package whose controller is in its own image.
     has_runtime: bool = False
+    # Whether the name is made up for a look at the package: a build needs one from the user.
+    needs_name: bool = False
     # The packages that stand for CRDs which it depends on.
     answers: Answers = field(default_factory=dict)
 
@@ -64,6 +67,8 @@ class Converted:
     own_image: bool
     # Whether its permissions were those of one namespace, and become those of the cluster.
     namespaced: bool
+    # Whether neither the user nor its folder has named it.
+    needs_name: bool
     warnings: tuple[str, ...]
 
     @property
@@ -75,10 +80,12 @@ class Converted:
 def convert(tree: Tree, wanted: Wanted, limits: Limits, found: Findings) -> Converted:
     """Convert a package; nothing is returned unless all of it can be."""
     app = read_app(tree, limits, found) or App(File(PurePosixPath(APP_FILE), b""))
+    app = _with_version(app, wanted)
     crds = read_crds(tree, limits, found)
     controller = read_controller(tree, wanted.source, limits, found)
     depends_on = read_dependencies(app, crds, wanted.source, found, wanted.answers)
-    _check_files(tree, crds, found)
+    _check_files(tree, found)
+    check_behavior(tree, crds, limits, found)
     _check_name(wanted, found)
     _check_versions(app, wanted, found)
     _check_scopes(app, crds, found)
@@ -99,20 +106,14 @@ def convert(tree: Tree, wanted: Wanted, limits: Limits, found: Findings) -> Conv
         access=tuple(access_objects(wanted.name, depends_on.crds) if controller else ()),
         own_image=controller is not None and controller.own_image,
         namespaced=app.namespaced,
+        needs_name=wanted.needs_name,
         warnings=tuple(dict.fromkeys(found.warnings)),
     )
 
 
-def _check_files(tree: Tree, crds: Sequence[Crd], found: Findings) -> None:
+def _check_files(tree: Tree, found: Findings) -> None:
     if not tree.ending(CRD_END):
         found.complain(f"*{CRD_END}", "a package has at least one CRD; found no such file")
-    for file in tree.named(_BEHAVIOR_FILE):
-        names = ", ".join(dict.fromkeys(crd.name for crd in crds)) or "its CRD"
-        found.complain(
-            file,
-            "Crossplane has no template controller any more; write a CompositeResourceDefinition "
-            f"in the place of {names}, and a Composition with its templates",
-        )
     for file in tree.named(_OLD_RBAC):
         found.warn(file, "it was superseded by dependsOn and is left out")
     for file in tree.ending(".yaml", ".yml"):
@@ -122,7 +123,7 @@ def _check_files(tree: Tree, crds: Sequence[Crd], found: Findings) -> None:
 
 def _check_name(wanted: Wanted, found: Findings) -> None:
     if not is_dns_label(wanted.name):
-        found.complain("--name", f"expected {DNS_LABEL_MEANING}; found {wanted.name!r}")
+        found.complain("--name", f"name the package: {DNS_LABEL_MEANING}; {wanted.name!r} is none")
 
 
 def _check_versions(app: App, wanted: Wanted, found: Findings) -> None:
@@ -132,6 +133,13 @@ def _check_versions(app: App, wanted: Wanted, found: Findings) -> None:
             found.complain(
                 f"{app.file}: version", f"expected {given}, as the package is named; found {version}"
             )
+
+
+def _with_version(app: App, wanted: Wanted) -> App:
+    """Return what a package says of itself, with the version that it is built as where it names none."""
+    if app.texts.get("version") or len(set(wanted.versions)) != 1:
+        return app
+    return replace(app, texts={**app.texts, "version": wanted.versions[0]})
 
 
 def same_version(written: str, tag: str) -> bool:

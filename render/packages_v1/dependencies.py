@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from render.crd_dependencies import CrdRequest
 from render.packages import PACKAGE_GROUP, Kind
-from render.packages_v1.crds import Crd
+from render.packages_v1.definitions.crds import Crd
 from render.packages_v1.descriptions import App
 from render.packages_v1.findings import Findings
 from render.packages_v1.sources import qualified

@@ -5,7 +5,7 @@ from typing import Any
 
 from render.packages import Kind
 from render.packages_v1.annotations import PREFIX, Describing
-from render.packages_v1.crds import Crd
+from render.packages_v1.definitions.crds import Crd
 from render.packages_v1.dependencies import CRDS_ANNOTATION, DependsOn
 from render.packages_v1.descriptions import App
 from render.packages_v1.pictures import data_uri

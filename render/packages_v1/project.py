@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from render.limits import Limits
-from render.packages_v1.crds import Crd, read_crds
+from render.packages_v1.definitions.crds import Crd, read_crds
 from render.packages_v1.dependencies import check_entry, read_other_crd, read_package
 from render.packages_v1.descriptions import App, read_app
 from render.packages_v1.findings import Findings

@@ -39,6 +39,14 @@ def test_behavior_yaml_is_refused_and_the_crd_named_that_becomes_an_xrd() -> Non
     assert "mytypes.samples.example.org" in problem
 
 
+def test_of_several_crds_the_one_is_named_that_behavior_yaml_is_about() -> None:
+    behavior = "crd: {kind: Mytype, apiVersion: samples.example.org/v1alpha1}\n"
+
+    [problem] = problems(package({"behavior.yaml": behavior, "a/crd.yaml": crd("Other")}))
+
+    assert "in the place of mytypes.samples.example.org, and" in problem
+
+
 def test_namespaced_permissions_need_consent() -> None:
     files = package({"app.yaml": NAMESPACED})
 
@@ -78,14 +86,30 @@ def test_a_version_in_app_yaml_that_is_not_the_tag_is_refused() -> None:
     ]
 
 
-def test_a_version_that_app_yaml_leaves_out_is_the_tag() -> None:
-    assert problems(package(), versions=("v0.0.2",)) == []
+@pytest.mark.parametrize(
+    ("written", "versions", "version"),
+    [
+        ("", ("v0.0.2",), "v0.0.2"),
+        ("0.0.2", ("v0.0.2",), "0.0.2"),
+        ("", ("v1", "v1.0"), None),
+        ("", (), None),
+    ],
+)
+def test_a_version_that_app_yaml_leaves_out_is_the_tag(
+    written: str, versions: tuple[str, ...], version: str | None
+) -> None:
+    app = APP + (f"version: {written}\n" if written else "")
+
+    found = converted(package({"app.yaml": app}), versions=versions)
+
+    assert found.metadata.annotations.get("packages.crossplane.io/version") == version
 
 
 def test_a_name_that_no_object_can_have_is_refused() -> None:
     [problem] = problems(package(), name="Sample_Stack")
 
-    assert problem.startswith("--name: expected a DNS label")
+    assert problem.startswith("--name: name the package: a DNS label")
+    assert problem.endswith("'Sample_Stack' is none")
 
 
 def test_the_permissions_of_older_packages_are_left_out_with_a_warning() -> None:

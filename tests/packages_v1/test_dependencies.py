@@ -5,7 +5,7 @@ from rig.builders.first_format import crd
 
 from render.crd_dependencies import parse_crd
 from render.limits import Limits
-from render.packages_v1.crds import read_crds
+from render.packages_v1.definitions.crds import read_crds
 from render.packages_v1.dependencies import DependsOn, dependency_on, read_dependencies
 from render.packages_v1.descriptions import App, read_app
 from render.packages_v1.findings import Findings

@@ -13,7 +13,7 @@ from render.crd_dependencies import CrdRequest
 from render.errors import InvalidInput
 from render.limits import Limits
 from render.lock.text.file import read_lock
-from render.names import dns_label
+from render.names import dns_label, is_dns_label
 from render.packages_v1.convert import Converted, Wanted, convert, same_version
 from render.packages_v1.dependencies import Answers, dependency_on
 from render.packages_v1.findings import Findings
@@ -153,7 +153,8 @@ def inspect_first_format(origin: Origin, limits: Limits) -> InspectedFirstFormat
     """Return what a package would become, with every option that it needs."""
     # The name of a folder may not do as a name; that matters when the package is built.
     name = dns_label(origin.package) or "package"
-    wanted = Wanted(name, origin.name, cluster_wide=True, has_runtime=True)
+    unnamed = not is_dns_label(origin.package)
+    wanted = Wanted(name, origin.name, cluster_wide=True, has_runtime=True, needs_name=unnamed)
     converted = convert(origin.tree, wanted, limits, origin.found)
     return InspectedFirstFormat(
         Inspection(origin.name, converted.metadata, converted.objects, origin.image), converted

@@ -33,7 +33,11 @@ def first_format_document(found: Inspection, converted: Converted) -> dict[str, 
 
 def needed_options(converted: Converted) -> list[str]:
     """Return the options that `package build` needs for a folder of this package."""
-    needed = {"--cluster-wide": converted.namespaced, "--runtime-image": converted.own_image}
+    needed = {
+        "--name": converted.needs_name,
+        "--cluster-wide": converted.namespaced,
+        "--runtime-image": converted.own_image,
+    }
     return [option for option, is_needed in needed.items() if is_needed]
 
 

@@ -310,10 +310,11 @@ def test_inspect_names_the_options_that_a_build_will_need(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = {"install.yaml": INSTALL_OWN_IMAGE, "app.yaml": APP.replace("Cluster", "Namespaced")}
-    write_package(here / "sample-stack", files)
+    write_package(here / "v0.0.1", package(files))
 
-    out, _ = succeeded(capsys, "package", "inspect", "sample-stack")
+    out, _ = succeeded(capsys, "package", "inspect", "v0.0.1")
 
+    assert "note: package build needs --name for this folder\n" in out
     assert "note: package build needs --cluster-wide for this folder\n" in out
     assert "note: package build needs --runtime-image for this folder\n" in out
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from render.limits import Limits
+from render.packages_v1.definitions.structural import PRESERVE, structural_problems
 from render.packages_v1.documents import read_documents
 from render.packages_v1.findings import Findings
-from render.packages_v1.structural import PRESERVE, structural_problems
 from render.packages_v1.tree import File, Tree
 from render.yaml.documents import Place
 from render.yaml.fields import Fields, describe

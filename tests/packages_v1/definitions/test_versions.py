@@ -1,6 +1,6 @@
 """API versions are ordered as Kubernetes orders them."""
 
-from render.packages_v1.versions import version_order
+from render.packages_v1.definitions.versions import version_order
 
 HIGHEST_FIRST = [
     "v10",

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from render.packages_v1.crds import Crd
+from render.packages_v1.definitions.crds import Crd
+from render.packages_v1.definitions.versions import version_order
 from render.packages_v1.findings import Findings
-from render.packages_v1.versions import version_order
 
 
 def by_name(crds: Iterable[Crd]) -> dict[str, list[Crd]]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from rig.builders.schemas import NOT_STRUCTURAL, STRUCTURAL, TEXT
 
-from render.packages_v1.structural import structural_problems
+from render.packages_v1.definitions.structural import structural_problems
 from render.yaml.fields import format_place
 
 
