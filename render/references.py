@@ -10,6 +10,8 @@ from render.lean import TYPE_CHECKING, NewType, dataclass
 Digest = NewType("Digest", str)  # "sha256:" and 64 lower-case hex digits
 
 DOCKER_HUB = frozenset({"docker.io", "index.docker.io"})
+# The default registry of Packages v1; its host does not exist any more.
+GONE_REGISTRY = "registry.crossplane.io"
 
 _ALGORITHM = "sha256:"
 _DIGEST_LENGTH = len(_ALGORITHM) + 64

@@ -6,7 +6,7 @@ from render.lean import Any, dataclass
 from render.names import DNS_LABEL_MEANING, is_dns_label
 from render.packages import PACKAGE_GROUP
 from render.packages_v1.sources import qualified
-from render.references import Digest, PartialSource, Source, is_digest, split_tag
+from render.references import GONE_REGISTRY, Digest, PartialSource, Source, is_digest, split_tag
 from render.system.files import APP_FILE, REGISTRY_FOLDER
 from render.versions.constraints import ANY, Constraint, parse_constraint
 from render.versions.requests import CrdRoot, Request, Root
@@ -93,7 +93,7 @@ def _parse_package(spec: Fields, constraint: Constraint | None) -> tuple[Source 
     if isinstance(source, PartialSource):
         spec.complain(
             f"{repository!r} does not start with a registry host, and an install object has no dependant to complete it "
-            "from; the registry of that time, registry.crossplane.io, is gone: write source with the registry of today",
+            f"from; the registry of that time, {GONE_REGISTRY}, is gone: write source with the registry of today",
             "package",
         )
         return None, None

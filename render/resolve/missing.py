@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from render.commands import LockCall
 from render.errors import RenderError
 from render.nearest import nearest_sources, nearest_tags, on_nearest_hosts
-from render.references import Digest, Source
+from render.references import GONE_REGISTRY, Digest, Source
 from render.resolve.model import COMMAND_LINE, Candidate
 from render.texts import first_names
 from render.versions.semantic import order_candidates
@@ -96,6 +96,18 @@ def hosted_nearly(source: Source, known: Iterable[Source], askers: Askers) -> li
     """Return advice on a source whose host does not answer, if the user asks for it."""
     near = on_nearest_hosts(source, known) if askers.places else []
     return [f"did you mean {other}?{askers.editable}" for other in near]
+
+
+def on_gone_host(source: Source, askers: Askers) -> list[str]:
+    """Return advice on a source of the registry of Packages v1, which is gone."""
+    if source.registry != GONE_REGISTRY:
+        return []
+    return [
+        f"{GONE_REGISTRY} is gone: write the registry that has the package today{askers.editable}",
+        "if an ImageConfig of the cluster rewrites it, say so in xplock.yaml:",
+        "rewrites:",
+        f"- {{from: {GONE_REGISTRY}, to: registry/organisation}}",
+    ]
 
 
 def _existing(versions: Sequence[str], start: str = "it has ") -> str:

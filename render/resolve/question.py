@@ -21,6 +21,7 @@ from render.resolve.missing import (
     lost_bytes,
     missing_digest,
     missing_tag,
+    on_gone_host,
     spelled_nearly,
 )
 from render.resolve.model import COMMAND_LINE, Bound, Candidate, Chosen, Edge, Resolution, Wanted
@@ -252,7 +253,7 @@ class Question:
         error.why = tuple(dict.fromkeys([*error.why, *askers.lines]))
         if not isinstance(error, UnusableContent | LimitExceeded):
             near = hosted_nearly(source, {*self._known_sources(), *self._wanted.served}, askers)
-            error.next = tuple(dict.fromkeys([*near, *error.next]))
+            error.next = tuple(on_gone_host(source, askers) or dict.fromkeys([*near, *error.next]))
         return error
 
     def _askers(self, source: Source, candidate: Candidate | None = None) -> Askers:

@@ -155,6 +155,19 @@ def test_a_host_that_is_like_no_other_is_reported_with_its_place() -> None:
     assert (error.why[-1], error.next) == (f"{PLACE} asks for it", ("try later",))
 
 
+def test_the_registry_of_the_first_format_is_gone_and_no_later_try_finds_it() -> None:
+    gone = "registry.crossplane.io/crossplane/provider-gcp"
+
+    error = refused(unreachable("registry.crossplane.io"), root(gone, tag="v0.1.0", place=PLACE))
+
+    assert error.next == (
+        f"registry.crossplane.io is gone: write the registry that has the package today ({PLACE})",
+        "if an ImageConfig of the cluster rewrites it, say so in xplock.yaml:",
+        "rewrites:",
+        "- {from: registry.crossplane.io, to: registry/organisation}",
+    )
+
+
 def test_a_host_that_only_a_package_names_is_reported_with_that_package() -> None:
     catalog = unreachable("xpkg.exmaple.org")
     catalog = FakeCatalog({"app v1.0.0": {"xpkg.exmaple.org/acme/base": "*"}}, before=catalog.before)
