@@ -145,9 +145,10 @@ def _read_layer(one: Attached, digest: Digest) -> _Read:
 
 def _read_bundle(one: Attached, digest: Digest) -> _Read:
     value = read_object(one.data, (), _WHAT)
-    if not text_at(value, _WHAT, "mediaType").startswith(_BUNDLE) or "dsseEnvelope" not in value:
+    signed = value.get("dsseEnvelope")
+    if not text_at(value, _WHAT, "mediaType").startswith(_BUNDLE) or not isinstance(signed, dict):
         raise Refused(Reason.UNSUPPORTED, "it is not a bundle with an envelope")
-    envelope = read_envelope(dig(value, "dsseEnvelope") or {})
+    envelope = read_envelope(signed)
     predicate = read_predicate_type(envelope.payload, digest)
     # A bundle has the envelope in its own words, so the bytes that were logged are not known.
     return _Read(_bundled_certificate(value), _texts(envelope), envelope.signed, None, predicate)

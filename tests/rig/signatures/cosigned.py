@@ -60,7 +60,12 @@ class Signing:
 
     def attest(self, image: str, predicate_type: str = PROVENANCE, predicate: Any = None) -> Attached:
         """Attest as version 2 does."""
-        envelope = self._envelope(_statement("v0.1", image, predicate_type, predicate or {"made": "here"}))
+        statement = _statement("v0.1", image, predicate_type, predicate or {"made": "here"})
+        return self.attest_statement(statement, predicate_type)
+
+    def attest_statement(self, statement: bytes, predicate_type: str = PROVENANCE) -> Attached:
+        """Attest a statement of any form."""
+        envelope = self._envelope(statement)
         data = json.dumps(envelope, separators=(",", ":")).encode()
         body = self._logged_envelope(envelope, hashlib.sha256(data).hexdigest())
         more = {SIGNATURE: "", "predicateType": predicate_type}
