@@ -74,6 +74,11 @@ class Limits:
     live_bytes: int = 1 * GIB
     live_objects: int = 100_000
 
+    # Comparisons of definitions
+    schema_depth: int = 100
+    compared_bytes: int = 128 * MIB
+    compared_findings: int = 200_000
+
     # Git
     git_token_bytes: int = 64 * KIB
     authorities_bytes: int = 4 * MIB

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
 from render.definitions.compositions import compare_compositions
+from render.definitions.content import Task, compare_contents, make_task
 from render.definitions.findings import Difference, make_finding
-from render.definitions.index import Reader
+from render.definitions.index import Brought, Reader
 from render.definitions.live import is_absent, stored_versions
 from render.definitions.model import (
     Comparison,
@@ -19,11 +20,17 @@ from render.definitions.names import compare_fixed
 from render.definitions.pairs import Pair, Pairing
 from render.definitions.presence import compare_presence
 from render.definitions.versions import compare_versions
+from render.limits import Limits
 from render.lock.model import Lock, LockedPackage, Provided
 
 
 def compare_definitions(
-    old: Lock, new: Lock, content: DefinitionContent, live: LiveDefinitions | None = None
+    old: Lock,
+    new: Lock,
+    content: DefinitionContent,
+    live: LiveDefinitions | None = None,
+    *,
+    limits: Limits | None = None,
 ) -> Comparison:
     """Compare the definitions of two locks as a whole.
 
@@ -34,6 +41,8 @@ def compare_definitions(
     reader = Reader(content)
     pairing = Pairing(old, new, reader)
     found = [*_compare_facts(pairing, new, live), *compare_compositions(pairing)]
+    tasks = [task for pair in pairing.definitions() if (task := _task(pair, live))]
+    found += compare_contents(tasks, reader, limits or Limits())
     return Comparison(sort_findings(found), _sorted(reader.not_compared))
 
 
@@ -54,9 +63,7 @@ def _compare_facts(pairing: Pairing, new: Lock, live: LiveDefinitions | None) ->
 
 def _compare_pair(pair: Pair, reader: Reader, live: LiveDefinitions | None) -> Iterator[Difference]:
     old, new = pair.old, pair.new
-    if old is None or new is None or not new.bringer.is_active:
-        return
-    if old.item.digest == new.item.digest and old.item.item == new.item.item:
+    if old is None or new is None or _is_settled(old, new):
         return
     for brought in (old, new):
         if brought.item.problem:
@@ -64,6 +71,20 @@ def _compare_pair(pair: Pair, reader: Reader, live: LiveDefinitions | None) -> I
             return
     yield from compare_fixed(old.item, new.item)
     yield from compare_versions(old.item, new.item, stored_versions(old.item, live))
+
+
+def _task(pair: Pair, live: LiveDefinitions | None) -> Task | None:
+    """Return what is left to compare of a definition after its facts."""
+    old, new = pair.old, pair.new
+    if old is None or new is None or _is_settled(old, new) or is_absent(new.item, live):
+        return None
+    return make_task(old, new, stored_versions(old.item, live))
+
+
+def _is_settled(old: Brought, new: Brought) -> bool:
+    """Return whether nothing is to be compared: the text is the same, or nothing installs the new one."""
+    same_text = (old.item.digest, old.item.item) == (new.item.digest, new.item.item)
+    return same_text or not new.bringer.is_active
 
 
 def _sorted(found: Iterable[NotCompared]) -> tuple[NotCompared, ...]:

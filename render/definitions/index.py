@@ -1,13 +1,13 @@
 """The definitions that the packages of a lock bring, by name, and what could not be read of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from render.definitions.bringers import Bringer
 from render.definitions.model import DefinitionContent, NotCompared
 from render.errors import RenderError, UnusableContent, in_one_line
 from render.lean import TypeAlias, dataclass
 from render.limits import LimitExceeded
-from render.packages import Kind
+from render.packages import Kind, PackagedObject
 from render.references import Digest, Source
 from render.xpkg.definitions import XRD, Composition, Definition, Definitions
 
@@ -54,6 +54,12 @@ class Reader:
         if key not in self._known:
             self._known[key] = self._ask(bringer)
         return self._known[key]
+
+    def documents(
+        self, bringer: Bringer, wanted: frozenset[PackagedObject]
+    ) -> Iterator[tuple[PackagedObject, bytes]]:
+        """Yield the text of some objects of a package, each as it is read."""
+        return self._content.documents(bringer.source, bringer.digest, wanted)
 
     def reject(
         self, bringer: Bringer, reason: str, definition: str = "", *, is_missing: bool = False

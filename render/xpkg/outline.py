@@ -3,7 +3,8 @@
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from render.digests import format_canonical
 from render.limits import LimitExceeded, Limits
@@ -12,6 +13,8 @@ from render.xpkg.definitions import COMPOSITION, CRD, MRD, XRD, Composition, Def
 from render.xpkg.schema_texts import digest_schema, drop_descriptions
 from render.yaml.documents import InvalidDocument, definition_rules, parse_documents
 from render.yaml.plain import parse_plain
+
+T = TypeVar("T")
 
 _KINDS = frozenset({CRD, XRD, MRD, COMPOSITION})
 _SPEC = re.compile(rb"\nspec:[ \t]*(?=\n)")
@@ -25,20 +28,32 @@ _SHORT = re.compile(
 )
 _MOST_NODES = 20_000
 _DEPTH = 20
-_OLD_CRD = "apiextensions.k8s.io/v1beta1"
+OLD_CRD = "apiextensions.k8s.io/v1beta1"
 
 _DEFAULT_SCOPES = {
     "apiextensions.crossplane.io/v1": "LegacyCluster",
     "apiextensions.crossplane.io/v2": "Namespaced",
-    _OLD_CRD: "Namespaced",
+    OLD_CRD: "Namespaced",
 }
 # Crossplane forbids to change these, or to have them in some scopes.
 _FIXED = ("names", "claimNames", "enforcedCompositionRef", "connectionSecretKeys")
 _SUBRESOURCES = ("status", "scale")
 
 
-class _Unclear(Exception):
+class UnclearOutline(Exception):
     """A document without the shape of its kind, or with an outline that only the parser can read."""
+
+
+UNREADABLE = (UnclearOutline, InvalidDocument, LimitExceeded, RecursionError)
+
+
+def describe_problem(error: Exception) -> str:
+    """Return in a line why a definition cannot be read."""
+    if isinstance(error, LimitExceeded):
+        return f"{error.what}: {'; '.join(error.why)}"
+    if isinstance(error, RecursionError):
+        return "its schema is nested too deeply"
+    return error.problem if isinstance(error, InvalidDocument) else str(error)
 
 
 def describe_definition(item: PackagedObject, data: bytes, limits: Limits) -> Definition | Composition | None:
@@ -52,10 +67,9 @@ def describe_definition(item: PackagedObject, data: bytes, limits: Limits) -> De
     found = _SPEC.search(data)
     digest = hashlib.sha256(memoryview(data)[found.start() if found else 0 :]).hexdigest()
     try:
-        if found is None:
-            raise _Unclear
-        return _describe(item, *_search_spec(item, data, found), digest)
-    except _Unclear:
+        outline = search_outline(item, data)
+        return _describe(item, outline.spec, outline.schema_digests(), digest)
+    except UnclearOutline:
         return _parse_definition(item, data, digest, limits)
 
 
@@ -64,12 +78,8 @@ def _parse_definition(
 ) -> Definition | Composition:
     try:
         return _describe(item, *parse_spec(data, limits), digest)
-    except (_Unclear, InvalidDocument) as error:
-        problem = error.problem if isinstance(error, InvalidDocument) else str(error)
-    except LimitExceeded as error:
-        problem = f"{error.what}: {'; '.join(error.why)}"
-    except RecursionError:
-        problem = "its schema is nested too deeply"
+    except UNREADABLE as error:
+        problem = describe_problem(error)
     return (
         Composition(item, digest=digest)
         if item.kind == COMPOSITION
@@ -79,32 +89,51 @@ def _parse_definition(
 
 def parse_spec(data: bytes, limits: Limits) -> tuple[Mapping[str, Any], list[str]]:
     """Parse a definition, and return its spec and the digest of the schema of each version."""
+    spec, schemas = parse_schemas(data, limits)
+    return spec, [*map(digest_schema, schemas)]
+
+
+def parse_schemas(data: bytes, limits: Limits) -> tuple[Mapping[str, Any], list[Any]]:
+    """Parse a definition, and return its spec and the schema of each version."""
     document = next(iter(parse_documents(data.removeprefix(b"\n"), definition_rules(limits))), None)
     spec = document.get("spec") if isinstance(document, dict) else None
     if not isinstance(spec, dict):
-        raise _Unclear("it has no spec")
+        raise UnclearOutline("it has no spec")
     versions = spec.get("versions")
     listed = versions if isinstance(versions, list) else [{}]
     # Version v1beta1 of CRDs had one schema for all versions.
     shared = spec.get("validation")
-    return spec, [
-        digest_schema((one.get("schema") if isinstance(one, dict) else None) or shared) for one in listed
-    ]
+    return spec, [(one.get("schema") if isinstance(one, dict) else None) or shared for one in listed]
 
 
-def _search_spec(
-    item: PackagedObject, data: bytes, found: re.Match[bytes]
-) -> tuple[Mapping[str, Any], list[str]]:
-    """Read the outline of a spec, and hash the text of its schemas."""
-    if item.api_version == _OLD_CRD:
-        raise _Unclear
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A definition of which only the outline was read."""
+
+    spec: Mapping[str, Any]
+    # Its text from `spec:` on without descriptions, and the parts of it below each line `schema:`: the column of the
+    # key, and where the text behind it starts and ends.
+    text: bytes
+    places: tuple[tuple[int, int, int], ...]
+
+    def schema_digests(self) -> list[str]:
+        """Return the digest of the text of each schema."""
+        whole = memoryview(self.text)
+        return [hashlib.sha256(whole[start:end]).hexdigest() for _, start, end in self.places]
+
+
+def search_outline(item: PackagedObject, data: bytes) -> Outline:
+    """Read the outline of a definition; raise UnclearOutline if only the parser can."""
+    found = _SPEC.search(data)
+    if found is None or item.api_version == OLD_CRD:
+        raise UnclearOutline
     stripped = drop_descriptions(data[found.start() :])
     lines = list(_outline(stripped))
     documents = parse_plain("\n".join(line for _, _, line in lines), depth=_DEPTH, nodes=_MOST_NODES)
     spec = documents[0].get("spec") if documents and isinstance(documents[0], dict) else None
     if not isinstance(spec, dict):
-        raise _Unclear
-    return spec, list(_schema_digests(stripped, lines))
+        raise UnclearOutline
+    return Outline(spec, stripped, tuple(_schema_places(stripped, lines)))
 
 
 def _outline(data: bytes) -> Iterator[tuple[int, int, str]]:
@@ -113,27 +142,47 @@ def _outline(data: bytes) -> Iterator[tuple[int, int, str]]:
     for line in _OUTLINE.finditer(data):
         start, column = line.start(), len(line[1])
         if end and start > end and short:
-            raise _Unclear
+            raise UnclearOutline
         if end and not column:
             break
         end, short = line.end(), _SHORT.fullmatch(line[2]) is not None
         try:
             yield start, column, line[0][1:].decode()
         except UnicodeDecodeError:
-            raise _Unclear from None
+            raise UnclearOutline from None
     if data.count(b"\nspec:") > 1:
-        raise _Unclear
+        raise UnclearOutline
 
 
-def _schema_digests(data: bytes, lines: list[tuple[int, int, str]]) -> Iterator[str]:
-    """Yield the digest of the text below each line `schema:`."""
+def _schema_places(data: bytes, lines: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, int]]:
+    """Yield the place of the text below each line `schema:`."""
     for number, (start, column, text) in enumerate(lines):
         key = _SCHEMA.fullmatch(text)
         if key is None:
             continue
         column += len(key[1])
         end = next((at for at, other, _ in lines[number + 1 :] if other <= column), len(data))
-        yield hashlib.sha256(memoryview(data)[start + len(text) + 1 : end]).hexdigest()
+        yield column, start + len(text) + 1, end
+
+
+def with_schemas(
+    item: PackagedObject, spec: Mapping[str, Any], found: list[T]
+) -> Iterator[tuple[Mapping[str, Any], T | None]]:
+    """Yield the versions that a spec lists, each with what was found for its schema, if it has one."""
+    listed = spec.get("versions")
+    if listed is None and item.api_version == OLD_CRD:
+        only = {"name": _text(spec, "version"), "served": True, "storage": True}
+        listed = [{**only, **_only(spec, "subresources")}]
+    if not isinstance(listed, list) or not listed:
+        raise UnclearOutline("it lists no versions")
+    described = [one for one in listed if isinstance(one, dict)]
+    with_schema = [one for one in described if "schema" in one]
+    if len(described) < len(listed) or len(found) not in (len(listed), len(with_schema)):
+        raise UnclearOutline("its versions are no mappings")
+    waiting = iter(found)
+    for one in described:
+        has_own = len(found) == len(listed) or "schema" in one
+        yield one, next(waiting) if has_own else None
 
 
 def _describe(
@@ -162,28 +211,15 @@ def _describe(
 
 
 def _versions(item: PackagedObject, spec: Mapping[str, Any], schemas: list[str]) -> Iterator[DefinedVersion]:
-    listed = spec.get("versions")
-    if listed is None and item.api_version == _OLD_CRD:
-        listed = [
-            {"name": _text(spec, "version"), "served": True, "storage": True, **_only(spec, "subresources")}
-        ]
-    if not isinstance(listed, list) or not listed:
-        raise _Unclear("it lists no versions")
-    described = [one for one in listed if isinstance(one, dict)]
-    with_schema = [one for one in described if "schema" in one]
-    if len(described) < len(listed) or len(schemas) not in (len(listed), len(with_schema)):
-        raise _Unclear("its versions are no mappings")
-    waiting = iter(schemas)
     stored = "referenceable" if item.kind == XRD else "storage"
-    for one in described:
-        has_own = len(schemas) == len(listed) or "schema" in one
+    for one, schema in with_schemas(item, spec, schemas):
         yield DefinedVersion(
             _text(one, "name"),
             one.get("served") is True,
             one.get(stored) is True,
             one.get("deprecated") is True,
             tuple(key for key in _SUBRESOURCES if key in _mapping({**spec, **one}, "subresources")),
-            next(waiting) if has_own else "",
+            schema or "",
         )
 
 
@@ -196,7 +232,7 @@ def _mapping(within: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise _Unclear(f"its {key} is no mapping")
+        raise UnclearOutline(f"its {key} is no mapping")
     return value
 
 
@@ -205,5 +241,5 @@ def _text(within: Mapping[str, Any], key: str, default: str = "") -> str:
     if value is None:
         return default
     if not isinstance(value, str):
-        raise _Unclear(f"its {key} is no text")
+        raise UnclearOutline(f"its {key} is no text")
     return value
