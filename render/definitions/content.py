@@ -58,7 +58,7 @@ class _Run:
     def __init__(self, reader: Reader, limits: Limits) -> None:
         self._reader = reader
         self._limits = limits
-        self._bytes = 0
+        self._bytes = self._found = 0
         # The old schemas, compressed: two packages seldom have their definitions in one order.
         self._waiting: dict[Key, _Texts] = {}
 
@@ -98,6 +98,10 @@ class _Run:
             news = cut_schemas(task.new.item.item, data, task.versions, self._limits)
             for name in task.versions:
                 found += self._compare_version(task, name, zlib.decompress(texts[name]), news[name])
+            self._found += len(found)
+            if self._found > self._limits.compared_findings:
+                found.clear()
+                raise LimitExceeded("too many differences", "compared_findings", self._limits)
         yield from (make_finding(one, task.old, task.new, task.new) for one in dict.fromkeys(found))
 
     def _compare_version(self, task: Task, name: str, old: bytes, new: bytes) -> list[Difference]:

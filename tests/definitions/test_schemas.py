@@ -10,7 +10,8 @@ from rig.builders.definitions import a_crd, a_schema, a_version, an_xrd
 from render.definitions.model import Finding, LiveDefinition, LiveDefinitions
 from render.definitions.rules import RULES, Risk
 
-TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
+TEXT: dict[str, Any] = {"type": "string"}
+NUMBER, FLAG = {"type": "integer"}, {"type": "boolean"}
 FREE = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 INT_OR_STRING = {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}
 
@@ -43,6 +44,26 @@ def crd(field: Mapping[str, Any] | None, **of_spec: Any) -> dict[str, Any]:
     fields: dict[str, Any] = {"size": NUMBER} | ({"x": dict(field)} if field is not None else {})
     return a_crd(a_version(schema=a_schema(fields, **of_spec)))
 
+
+# What is added to the schema of a text: before, after so that it is tighter, and after so that it is not.
+TIGHTER: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+    ({}, {"maxLength": 5}, {}),
+    ({"maxLength": 5}, {"maxLength": 4}, {"maxLength": 6}),
+    ({"maxItems": 5}, {"maxItems": 4}, {}),
+    ({"maxProperties": 5}, {"maxProperties": 4}, {}),
+    ({"maximum": 5.5}, {"maximum": 5}, {"maximum": 6}),
+    ({"minimum": -5}, {"minimum": 0}, {"minimum": -6}),
+    ({}, {"minLength": 1}, {"minLength": 0}),
+    ({"minItems": 1}, {"minItems": 2}, {"minItems": 0}),
+    ({"minProperties": 1}, {"minProperties": 2}, {}),
+    ({}, {"pattern": "a"}, {}),
+    ({"pattern": "a"}, {"pattern": "b"}, {}),
+    ({"format": "date"}, {"format": "date-time"}, {}),
+    ({}, {"multipleOf": 2}, {}),
+    ({}, {"uniqueItems": True}, {"uniqueItems": False}),
+    ({"nullable": True}, {}, {"nullable": True}),
+    ({}, {"exclusiveMaximum": True}, {"exclusiveMinimum": False}),
+]
 
 # By rule: the schema of .spec.x before, after so that it breaks, and after so that it does not; class and path.
 FIELDS: list[tuple[str, Any, Any, Any, Risk, str]] = [
@@ -87,27 +108,7 @@ FIELDS: list[tuple[str, Any, Any, Any, Risk, str]] = [
     ("tighter", {"anyOf": [TEXT, NUMBER]}, {"anyOf": [TEXT]}, {"anyOf": [NUMBER, TEXT | {"description": "d"}]}, Risk.LOST, ".spec.x"),
     ("tighter", TEXT, TEXT | {"not": {"enum": ["a"]}}, TEXT, Risk.LOST, ".spec.x"),
     ("tighter", {"allOf": [TEXT]}, {"allOf": [TEXT, {"minLength": 2}]}, {"allOf": []}, Risk.LOST, ".spec.x"),
-    *[
-        ("tighter", {**TEXT, **before}, {**TEXT, **after}, {**TEXT, **fine}, Risk.WRITERS, ".spec.x")
-        for before, after, fine in [
-            ({}, {"maxLength": 5}, {}),
-            ({"maxLength": 5}, {"maxLength": 4}, {"maxLength": 6}),
-            ({"maxItems": 5}, {"maxItems": 4}, {}),
-            ({"maxProperties": 5}, {"maxProperties": 4}, {}),
-            ({"maximum": 5.5}, {"maximum": 5}, {"maximum": 6}),
-            ({"minimum": -5}, {"minimum": 0}, {"minimum": -6}),
-            ({}, {"minLength": 1}, {"minLength": 0}),
-            ({"minItems": 1}, {"minItems": 2}, {"minItems": 0}),
-            ({"minProperties": 1}, {"minProperties": 2}, {}),
-            ({}, {"pattern": "a"}, {}),
-            ({"pattern": "a"}, {"pattern": "b"}, {}),
-            ({"format": "date"}, {"format": "date-time"}, {}),
-            ({}, {"multipleOf": 2}, {}),
-            ({}, {"uniqueItems": True}, {"uniqueItems": False}),
-            ({"nullable": True}, {}, {"nullable": True}),
-            ({}, {"exclusiveMaximum": True}, {"exclusiveMinimum": False}),
-        ]
-    ],
+    *[("tighter", TEXT | one, TEXT | other, TEXT | fine, Risk.WRITERS, ".spec.x") for one, other, fine in TIGHTER],
 ]  # fmt: skip
 
 
