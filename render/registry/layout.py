@@ -20,6 +20,7 @@ from render.registry.oci import (
     Content,
     Descriptor,
     Index,
+    InvalidManifest,
     MissingBlob,
     NotFound,
     digest_of,
@@ -35,6 +36,7 @@ MARKER = "oci-layout"
 MARKER_TEXT = b'{"imageLayoutVersion":"1.0.0"}\n'
 BLOBS = Path("blobs/sha256")
 _SHOWN = 5
+_REPLACE = "build or copy the layout again"
 
 
 class TamperedLayout(UnusableContent):
@@ -45,7 +47,7 @@ class TamperedLayout(UnusableContent):
         super().__init__(
             f"the blob {digest} in {folder} has other bytes",
             why=f"the file of that name has {found:,} bytes, and its content does not match{said}",
-            next="build or copy the layout again",
+            next=_REPLACE,
         )
 
 
@@ -207,9 +209,13 @@ class Layout:
         if len(data) > self.limits.manifest_bytes:
             raise LimitExceeded(f"{self.folder}/index.json is too large", "manifest_bytes", self.limits)
         limits = replace(self.limits, index_entries=self.limits.tags)
-        index = parse_content(Content(data, OCI_INDEX, digest_of(data)), limits)
+        name = f"{self.folder}/{INDEX_FILE}"
+        try:
+            index = parse_content(Content(data, OCI_INDEX, digest_of(data)), limits)
+        except InvalidManifest as error:
+            raise InvalidLayout(f"{name} cannot be used", why=error.why, next=_REPLACE) from None
         if not isinstance(index, Index):
-            raise InvalidLayout(f"{self.folder}/index.json is not an index", next="build the layout again")
+            raise InvalidLayout(f"{name} is not an index", next=_REPLACE)
         return index
 
     def _reference(self, entry: Descriptor) -> Reference | None:

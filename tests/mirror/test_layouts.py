@@ -158,9 +158,39 @@ def test_a_changed_byte_in_an_archive_stops_the_import(
         "mirror", "--from", f"oci-archive:{archive}", "--to", f"{host}/xp", environ={"hosts": host}
     )
 
-    assert done.code == 1
-    assert "serves other bytes than were requested" in done.stderr
+    done.assert_refused(1, f"in {archive} has other bytes")
     assert Raw(host).digest(f"xp/{HOST}/acme/app", "v1.0.0") is None
+
+
+@pytest.mark.parametrize("scheme", ["oci", "oci-archive", "registry"])
+@pytest.mark.parametrize("size", [0, 10], ids=["empty", "shorter"])
+def test_a_cut_blob_in_a_layout_is_named(
+    size: int, scheme: str, closure: Closure, store: Path, destination: RunningRegistry, tmp_path: Path
+) -> None:
+    layout, host = tmp_path / "layout", destination.host
+    assert closure.export(store, f"oci:{layout}").code == 0
+    child = closure.registry.document("acme/store", closure.images["acme/store v1.0.0"].manifests["child 0"])
+    digest = child["layers"][0]["digest"]
+    blob = layout / "blobs/sha256" / digest.removeprefix("sha256:")
+    blob.write_bytes(blob.read_bytes()[:size])
+
+    to = f"{host}/xp" if scheme == "registry" else f"{scheme}:{tmp_path / 'copy'}"
+    done = closure.run("mirror", "--from", f"oci:{layout}", "--to", to, environ={"hosts": host})
+
+    done.assert_refused(1, f"{digest} in {layout} has other bytes", f"has {size} bytes")
+
+
+@pytest.mark.parametrize("text", ["[1,2", "[" * 100_000, '{"manifests": 1}', '{"schemaVersion": 2}'])
+def test_an_index_that_cannot_be_used_is_named(
+    text: str, closure: Closure, store: Path, tmp_path: Path
+) -> None:
+    layout = tmp_path / "layout"
+    assert closure.export(store, f"oci:{layout}").code == 0
+    (layout / "index.json").write_text(text)
+
+    done = closure.run("mirror", "--from", f"oci:{layout}", "--to", f"oci:{tmp_path / 'copy'}")
+
+    done.assert_refused(2, f"{layout}/index.json")
 
 
 def test_a_folder_that_is_no_layout_is_left_alone(closure: Closure, project: Path) -> None:

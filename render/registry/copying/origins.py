@@ -11,8 +11,8 @@ from render.registry.addresses import api_address
 from render.registry.client import RegistryClient, next_page
 from render.registry.copying.attached import fallback_tag, is_index, parse_referrers, unreadable
 from render.registry.copying.model import Origin
-from render.registry.layout import Layout
-from render.registry.oci import OCI_INDEX, Content, Descriptor, NotFound
+from render.registry.layout import Layout, TamperedLayout
+from render.registry.oci import OCI_INDEX, Content, Descriptor, NotFound, TamperedContent
 from render.registry.transport import HttpRequest
 from render.registry.troubles import Transient
 
@@ -131,7 +131,15 @@ class LayoutOrigin:
     def stream(self, source: Source, descriptor: Descriptor) -> Iterator[Iterator[bytes]]:  # noqa: ARG002 - shared
         """Open a blob; it is not checked against its digest."""
         with self.layout.open_blob(descriptor.digest) as file:
-            yield iter(lambda: file.read(_BLOCK), b"")
+            size = self.layout.blob_size(descriptor.digest) or 0
+            damaged = TamperedLayout(self.layout.folder, descriptor.digest, size, descriptor.size)
+            if size != descriptor.size:
+                raise damaged
+            try:
+                yield iter(lambda: file.read(_BLOCK), b"")
+            except TamperedContent:
+                # Raised by the reader, who checks the bytes and knows no files.
+                raise damaged from None
 
 
 @dataclass(frozen=True, slots=True)
