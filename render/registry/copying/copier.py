@@ -65,7 +65,7 @@ class Copier:
 
     def examine(self, job: Job) -> Report:
         """Find what the destination lacks of an image; with the sizes of all blobs that would be copied."""
-        report, lacking = self._compare(job)
+        report, lacking = self._compare(job, exactly=True)
         blobs = self._lacking_blobs(job, report, lacking)
         report.missing += [f"{job.target}@{blob.digest}" for blob in blobs]
         report.lacking = blobs
@@ -73,13 +73,15 @@ class Copier:
 
     def copy(self, job: Job) -> Report:
         """Copy what the destination lacks of an image."""
-        report, lacking = self._compare(job)
+        report, lacking = self._compare(job, exactly=False)
         tree = report.tree
         if tree is None:
             raise AssertionError("an image without a tree")
         report.missing.clear()
         self._copy_blobs(job, report, lacking)
-        for part in [*tree.attached, *tree.children, tree.image]:
+        # Without referrers, which want it first, the image is put once: under its tag.
+        first = [tree.image] if tree.referrers or report.named else []
+        for part in [*tree.attached, *tree.children, *first]:
             if part in lacking:
                 self._put(job, report, part.content, part.tag)
         self._put_referrers(job, report, tree, lacking)
@@ -89,8 +91,11 @@ class Copier:
             self._put(job, report, tree.image.content, report.tag)
         return report
 
-    def _compare(self, job: Job) -> tuple[Report, list[Part]]:
-        """Return a report about an image, and the parts that the destination lacks."""
+    def _compare(self, job: Job, *, exactly: bool) -> tuple[Report, list[Part]]:
+        """Return a report about an image, and the parts that the destination lacks.
+
+        An image without its tag has to be put anyway, so it is only asked for to know it `exactly`.
+        """
         report = Report(job)
         named = self._choose_tag(job, report)
         tree = read_tree(
@@ -98,9 +103,12 @@ class Copier:
         )
         report.tree, report.named = tree, named == job.digest
         # What a tag names is there.
-        asked = [part for part in tree.parts if part is not tree.image or not report.named or self.deep]
+        looked = self.deep if report.named else exactly
+        asked = [part for part in tree.parts if part is not tree.image or looked]
         found = self.mapped(lambda part: self._has(job, report, part), asked)
         lacking = [part for part, there in zip(asked, found, strict=True) if not there]
+        if not report.named and not looked:
+            lacking.append(tree.image)
         # They come from several threads.
         report.notes.sort()
         unlisted = [part for part in self._unlisted(job, tree) if part not in lacking]
