@@ -16,7 +16,7 @@ _SETTINGS = {
 }
 _ARGOCD = {
     "guard `Prune=false`: a package that a commit does not have stays": "test_sync.py",
-    "guard `Delete=confirm`: to delete an Application with its packages takes a consent": "",
+    "guard `Delete=confirm`: to delete an Application with its packages takes a consent": "test_deletion.py",
     "waves: pins first, and `waves: graph`": "test_sync.py",
     "health checks of `deploy/health`": "test_sync.py",
     "`ignore-healthcheck` of deactivated packages": "test_moves.py",
