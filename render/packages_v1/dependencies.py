@@ -47,12 +47,6 @@ def read_dependencies(
                 entries.extend(answers.get(request, [{CRD_KEY: str(request)}]))
         else:
             entries.extend(_read_package(fields, source, app, found))
-    if not set(asked) <= answers.keys():
-        found.warn(
-            app.file,
-            "dependsOn: xplock answers a dependency on a CRD when it locks; Crossplane itself refuses the package, "
-            "so it is rendered with skipDependencyResolution",
-        )
     return DependsOn(_once(entries), tuple(dict.fromkeys(asked)))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from render.packages import Kind
 from render.packages_v1.annotations import PREFIX, Describing
 from render.packages_v1.definitions.crds import Crd
+from render.packages_v1.definitions.merging import by_name
 from render.packages_v1.dependencies import CRDS_ANNOTATION, DependsOn
 from render.packages_v1.descriptions import App
 from render.packages_v1.pictures import data_uri
@@ -58,7 +59,8 @@ def _texts(app: App) -> Iterator[tuple[str, str]]:
 
 
 def _titles(crds: Sequence[Crd], describing: Describing) -> Iterator[tuple[str, str]]:
-    for crd in crds:
+    # Of versions with files of their own, the highest comes last and counts.
+    for crd in [crd for parts in by_name(crds).values() for crd in reversed(parts)]:
         described = (
             (_GROUP_TITLE, describing.group(crd), crd.group, "group-title"),
             (_KIND_TITLE, describing.resource(crd), f"{crd.kind}.{crd.group}", "resource-title"),

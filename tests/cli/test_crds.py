@@ -78,8 +78,12 @@ def test_why_shows_who_needs_a_crd_and_tree_marks_it(world: World) -> None:
     text = run_command("why", "crd:bucket", str(folder)).stdout
     document = json.loads(run_command("why", f"crd:{BUCKET}", str(folder), "-o", "json").stdout)
 
-    assert f"{at('app')} v1.0.0" in text
-    assert f"answered by {at('s3')} v1.1.0, from the catalog" in text
+    assert text == (
+        "Needed by (1)\n"
+        f"  {at('app')} v1.0.0\n"
+        f"    needs        {BUCKET}\n"
+        f"    answered by  {at('s3')} v1.1.0, from the catalog\n"
+    )
     assert document == [
         {"dependant": at("app"), "crd": BUCKET, "versions": None, "answeredBy": at("s3"), "from": "catalog"}
     ]
@@ -379,7 +383,7 @@ class TestInstallObject:
         assert locked(folder) == {"s3": "v1.1.0"}
         assert "kind: Provider\nmetadata:\n  name: my-storage\n" in rendered
         assert "ClusterPackageInstall" not in rendered
-        assert "you  bucket.s3" in run_command("why", "crd:bucket", str(folder)).stdout
+        assert f"  you\n    needs        {BUCKET}\n" in run_command("why", "crd:bucket", str(folder)).stdout
         assert run_command("lock", "--check", str(folder)).code == 0
 
     def test_a_crd_that_nothing_defines_is_named_with_its_place(self, world: World) -> None:

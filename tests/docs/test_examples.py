@@ -134,7 +134,9 @@ def test_the_demo_shows_a_moved_tag_and_a_moved_package(examples: Path, tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["examples"]
 
 
-@pytest.mark.parametrize("package", ["crossplane/provider-gcp", "samples/sample-stack"])
+@pytest.mark.parametrize(
+    "package", ["crossplane/provider-gcp", "samples/mysql-stack", "samples/sample-stack"]
+)
 def test_a_runtime_config_in_an_example_is_what_building_the_package_writes(
     examples: Path, package: str
 ) -> None:

@@ -1,6 +1,6 @@
 """app.yaml becomes the metadata of a Provider of today."""
 
-from rig.builders.first_format import SVG, converted, package
+from rig.builders.first_format import APP, SVG, converted, crd, package
 
 FULL = """\
 apiVersion: 0.1.0
@@ -59,6 +59,20 @@ def test_titles_of_groups_and_kinds_become_annotations_of_the_package_too() -> N
 
     assert found["friendly-group-name.meta.crossplane.io/samples.example.org"] == "Samples"
     assert found["friendly-kind-name.meta.crossplane.io/Mytype.samples.example.org"] == "Mine"
+
+
+def test_of_a_kind_with_a_title_for_each_version_the_highest_counts() -> None:
+    files = {
+        "app.yaml": APP,
+        "a/crd.yaml": crd(version="v1"),
+        "a/resource.yaml": "id: mytype\ntitle: New\n",
+        "b/crd.yaml": crd(version="v1beta1"),
+        "b/resource.yaml": "id: mytype\ntitle: Old\n",
+    }
+
+    found = converted(files).metadata.annotations
+
+    assert found["friendly-kind-name.meta.crossplane.io/Mytype.samples.example.org"] == "New"
 
 
 def test_an_icon_below_the_root_is_not_the_icon_of_the_package() -> None:

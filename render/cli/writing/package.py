@@ -50,7 +50,10 @@ def _first_format_options(command: Command) -> Command:
             "--name", default="", metavar="NAME", help="Packages v1: its name; without it, the folder's."
         ),
         click.option(
-            "--version", default="", metavar="TAG", help="Packages v1: the version app.yaml has to have."
+            "--version",
+            default="",
+            metavar="TAG",
+            help="Packages v1: its version; one in app.yaml has to be the same.",
         ),
         click.option(
             "--source",
@@ -244,6 +247,8 @@ def inspect(output: Output, what: str, objects: bool, layouts: list[tuple[str, P
     """Show a package's metadata, dependencies, objects, digests, layers and annotations.
 
     It may be in a registry (REF), in a .xpkg file or an OCI layout, or on disk as a folder or a metadata file.
+
+    Of a package of the first format, Packages v1, show what `package build` would make of it.
     """
     found = inspect_package(what, layouts, operator_settings(), output)
     if isinstance(found, InspectedFirstFormat):

@@ -46,10 +46,8 @@ def find_askers(lock: Lock, text: str) -> list[Asker]:
 def format_askers(lock: Lock, text: str) -> str:
     """Write who needs a CRD and who answers."""
     found = find_askers(lock, text)
-    rows = [_row(one, lock) for one in found]
-    widths = [max(len(row[i]) for row in rows) for i in range(2)]
-    lines = [f"  {name:<{widths[0]}}  {crd:<{widths[1]}}  {answer}" for name, crd, answer in rows]
-    return "\n".join([f"Needed by ({len(rows)})", *lines]) + "\n"
+    lines = [line for one in found for line in _lines(one, lock)]
+    return "\n".join([f"Needed by ({len(found)})", *lines]) + "\n"
 
 
 def askers_document(lock: Lock, text: str) -> list[dict[str, Any]]:
@@ -66,16 +64,16 @@ def askers_document(lock: Lock, text: str) -> list[dict[str, Any]]:
     ]
 
 
-def _row(one: Asker, lock: Lock) -> tuple[str, str, str]:
+def _lines(one: Asker, lock: Lock) -> Iterator[str]:
+    # A line for each, since a CRD and two sources rarely fit on one line of a terminal.
     answer = one.answer
     narrowed = f" {visible(answer.versions)}" if answer.versions else ""
-    by = (
-        "itself"
-        if answer.source == one.dependant
-        else f"{_pin(answer.source, lock)}, from the {answer.place}"
-    )
-    asker = _pin(one.dependant, lock) if one.dependant else YOU
-    return asker, f"{answer.crd}{narrowed}", f"answered by {by}"
+    yield f"  {_pin(one.dependant, lock) if one.dependant else YOU}"
+    yield f"    needs        {answer.crd}{narrowed}"
+    if answer.source == one.dependant:
+        yield "    answered by  itself"
+    else:
+        yield f"    answered by  {_pin(answer.source, lock)}, from the {answer.place}"
 
 
 def _pin(source: Source, lock: Lock) -> str:

@@ -400,7 +400,7 @@ def test_a_dependency_on_a_crd_is_kept_for_every_lock_to_answer(
     text = package_yaml(here / "out.xpkg")
     assert "  dependsOn:\n  - crd: buckets.store.example.org/v1\n" in text
     assert "xplock.dev/depends-on-crds: buckets.store.example.org/v1" in text
-    assert "xplock answers a dependency on a CRD when it locks" in err
+    assert "it depends on CRDs, which Crossplane does not resolve" in err
     shown, _ = succeeded(capsys, "package", "inspect", "out.xpkg")
     assert "  crd            buckets.store.example.org/v1  " in shown
     assert "- store.example.org" in (here / "out.manifests/rbac.yaml").read_text()
