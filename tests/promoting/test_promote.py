@@ -27,7 +27,6 @@ spec:
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """Staging has app v2.0.0 and what it needs; production has app v1.0.0 under a name of its own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XPLOCK_CACHE_DIR", str(tmp_path / "cache"))
     world = World(tmp_path)
     for version in ("v1.0.0", "v1.1.0", "v2.0.0"):
         world.publish(f"base {version}")
@@ -288,6 +287,6 @@ def test_offline_with_an_empty_cache_is_said(tmp_path: Path) -> None:
     layout = f"xpkg.example.org={tmp_path}/registry"
     lock("--layout", layout, "staging", "production")
 
-    done = run_command("promote", "--offline", "staging", "production", environ={"XPLOCK_CACHE_DIR": ""})
+    done = run_command("promote", "--offline", "staging", "production")
 
     done.assert_refused(1, "is not available offline")

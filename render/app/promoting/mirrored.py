@@ -85,7 +85,7 @@ def _mirror_of(source: Source, place: Source) -> Mirror | None:
     """Return the mirror in which a source would have this place."""
     for paths in (FULL, BARE):
         # The end of the path is that of the copy in any mirror.
-        ending = str(Mirror("x", paths).place(source)).removeprefix("x/")
+        ending = str(Mirror("mirror.invalid", paths).place(source)).partition("/")[2]
         if str(place).endswith(f"/{ending}"):
             return Mirror(str(place).removesuffix(f"/{ending}"), paths)
     return None

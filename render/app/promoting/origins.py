@@ -64,6 +64,11 @@ class Origin:
         """The digest of the lock's text."""
         return digest_of(self.text)
 
+    @property
+    def trailer(self) -> str:
+        """What the message of a commit says: the commit that has this lock, or else its digest, and the name."""
+        return f"{self.commit or self.digest} {self.inside or self.name}"
+
     def __str__(self) -> str:
         name = self.inside or self.name
         return f"{name}@{self.commit[:_SHOWN_DIGITS]}" if self.commit else name

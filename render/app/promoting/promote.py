@@ -28,7 +28,7 @@ from render.inputs.projects import Edits
 from render.lifecycle.update import LockOptions, LockUpdate
 from render.limits import Limits
 from render.lock.fleets import same_versions, with_needed
-from render.lock.model import Lock, Promotion
+from render.lock.model import Lock, LockedPackage, Promotion
 from render.lock.text.format import format_lock
 from render.references import Source
 from render.resolve.conflict import NoSolution
@@ -73,6 +73,9 @@ class Promoter:
 
     def answer(self, read: ReadFolder, around: Neighbours) -> Outcome:
         """Resolve a folder with the promoted versions, and see that it can pull them."""
+        if not self.offline:
+            new = self._coming(read)
+            require_bytes(read.inputs, new, self.layouts, self.operator, self.reporter, self.origin)
         around = replace(around, using=tuple((name, self._as_promoted(lock)) for name, lock in around.using))
         try:
             update = self._resolve(read, around, self.packages)
@@ -81,13 +84,6 @@ class Promoter:
             error.next = self._ways_on(read.inputs.folder, around)
             raise
         before, after = read.current.lock, self._with_origin(read, update.lock)
-        if not self.offline:
-            new = [
-                p
-                for s, p in after.packages.items()
-                if s not in before.packages or before.packages[s].digest != p.digest
-            ]
-            require_bytes(read.inputs, new, self.layouts, self.operator, self.reporter, self.origin)
         for note in update.notes:
             self.reporter.warn(note)
         return Outcome(read.inputs, before, after, read.text, format_lock(after).encode(), notes=update.notes)
@@ -123,6 +119,17 @@ class Promoter:
         )
         self.resolver.follow(options)
         return self.resolver.promote(read, around, bounded(chosen, read.current.lock))
+
+    def _coming(self, read: ReadFolder) -> list[LockedPackage]:
+        """Return the packages that a folder gets with other bytes than it has."""
+        before, chosen = read.current.lock.packages, self.packages
+        known = {*before, *(root.source for root in read.inputs.roots)}
+        needed = with_needed(self.origin.lock, known & chosen.keys())
+        return [
+            package
+            for source, package in chosen.items()
+            if source in needed and (source not in before or before[source].digest != package.digest)
+        ]
 
     def _as_promoted(self, lock: Lock) -> Lock:
         """Return the lock of a using folder of the call as it will be: it gets these versions, too, or none gets them."""

@@ -169,7 +169,7 @@ def _write(
     folders = [one.folder for one in done.outcomes]
     if not folders:
         return ()
-    opened = open_committer(context.obj, how, folders, operator, with_inputs=True, origin=str(job.origin))
+    opened = open_committer(context.obj, how, folders, operator, with_inputs=True, origin=job.origin.trailer)
     committer = context.with_resource(opened)
     return committer.commit(write_promotion(job, done, committer), dry_run=False)
 
