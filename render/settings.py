@@ -65,6 +65,8 @@ class Settings:
     moves: tuple[Move, ...] = ()
     # Each folder as it is written, and its path.
     uses: tuple[tuple[str, Path], ...] = ()
+    # The folders of environments in the order in which versions are promoted.
+    environments: tuple[str, ...] = ()
     crossplane_version: Version | None = None
     families: Families = Families.FOLLOW
     partial_dependencies: PartialDependencies = PartialDependencies.COMPLETE

@@ -35,10 +35,16 @@ class CheckResult:
 
 
 def check_folders(
-    folders: Sequence[Path], operator: OperatorSettings, *, same_cluster: bool = False
+    folders: Sequence[Path],
+    operator: OperatorSettings,
+    *,
+    same_cluster: bool = False,
+    in_order: bool = False,
 ) -> CheckResult:
-    """Check folders without network or git."""
-    checked = read_checked(folders, operator.limits, operator.environ, same_cluster=same_cluster)
+    """Check folders without network or git; `in_order` says that they are environments, the first one first."""
+    checked = read_checked(
+        folders, operator.limits, operator.environ, same_cluster=same_cluster, in_order=in_order
+    )
     notes = [*_note_crossplane(checked.folders), *note_unused(checked), *_note_expressions(checked.folders)]
     return CheckResult(find_findings(checked), len(checked.folders), notes)
 

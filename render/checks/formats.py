@@ -12,14 +12,20 @@ from render.checks.explaining import Explanation, read_explanations
 from render.checks.model import Finding
 from render.digests import sha256_hex
 from render.lean import Any
-from render.texts import counted, redact, visible
+from render.texts import counted, first_names, redact, visible
+
+_LONGEST_PATH = 4_096
+# How many folders with the same finding are named.
+_SHOWN = 20
 
 
 def format_findings(
     findings: Sequence[Finding], folders: int, stand_out: Callable[[str], str] = lambda text: text
 ) -> str:
     """Write each finding and their number; `stand_out` highlights the name of a rule."""
-    lines = [_format_finding(finding, stand_out) for finding in findings]
+    lines = [
+        _format_finding(finding, stand_out) + _format_others(others) for finding, others in _alike(findings)
+    ]
     return "".join(f"{line}\n" for line in [*lines, count_findings(findings, folders)])
 
 
@@ -27,6 +33,29 @@ def count_findings(findings: Sequence[Finding], folders: int) -> str:
     """Return how many folders were checked, and how many findings there are."""
     found = counted(len(findings), "finding") if findings else "nothing found"
     return f"{counted(folders, 'folder')}, {found}"
+
+
+def _alike(findings: Sequence[Finding]) -> list[tuple[Finding, list[str]]]:
+    """Return each finding once, with the other folders that have the same."""
+    found: dict[object, tuple[Finding, list[str]]] = {}
+    for finding in findings:
+        same = found.setdefault(_without_folder(finding), (finding, []))
+        if same[0] is not finding:
+            same[1].append(finding.folder)
+    return list(found.values())
+
+
+def _without_folder(finding: Finding) -> object:
+    """Return what a finding says, whatever its folder is called."""
+    name = re.compile(rf"(?<![\w.-]){re.escape(finding.folder)}(?![\w.-])")
+    texts = (finding.message, *finding.why, "", *finding.next)
+    return finding.rule, finding.exit_code, tuple(name.sub("\0", text) for text in texts)
+
+
+def _format_others(folders: Sequence[str]) -> str:
+    if not folders:
+        return ""
+    return f"\n  also in {visible(redact(first_names(folders, _SHOWN)), limit=_LONGEST_PATH)}"
 
 
 def _format_finding(finding: Finding, stand_out: Callable[[str], str]) -> str:
@@ -59,9 +88,6 @@ def relative_path(file: Path) -> str:
 def relative_uri(file: Path) -> str:
     """Return the path of a file from the current folder as part of a URI."""
     return quote(relative_path(file), errors="surrogateescape")
-
-
-_LONGEST_PATH = 4_096
 
 
 def format_annotations(findings: Sequence[Finding]) -> str:

@@ -10,7 +10,8 @@ from render.lock.model import Lock
 from render.system.boundary import real_path
 
 if TYPE_CHECKING:
-    # Imported late: most calls check folders that use no others.
+    # Imported late: most calls check folders that use no others, and are of no environment.
+    from render.checks.environments import Earlier
     from render.folders.members import Member
     from render.folders.neighbours import Neighbours
     from render.policy.model import Policy
@@ -121,3 +122,5 @@ class Checked:
     same_cluster: bool = False
     # The operator's policy for all folders.
     operator_policy: "Policy | None" = None
+    # The folder of the environment before each folder that has one, by its real path.
+    earlier: "Mapping[Path, Earlier]" = field(default_factory=dict)

@@ -20,6 +20,7 @@ from render.system.boundary import real_path
 from render.system.files import LOCK_FILE
 
 if TYPE_CHECKING:
+    from render.checks.environments import Earlier
     from render.folders.members import Member
     from render.folders.neighbours import Neighbours
     from render.policy.model import Policy
@@ -28,7 +29,12 @@ T = TypeVar("T")
 
 
 def read_checked(
-    folders: Sequence[Path], limits: Limits, environ: Mapping[str, str], *, same_cluster: bool = False
+    folders: Sequence[Path],
+    limits: Limits,
+    environ: Mapping[str, str],
+    *,
+    same_cluster: bool = False,
+    in_order: bool = False,
 ) -> Checked:
     """Read folders with their locks, what they use, and what is rendered from them."""
     once: dict[Path, Path] = {}
@@ -40,11 +46,12 @@ def read_checked(
         for here, folder in once.items()
     ]
     policy = _read_policy(environ, limits)
+    earlier = _read_earlier(read, locks, limits, in_order=in_order)
     if not same_cluster and not any(one.has_neighbours for one in read):
-        return Checked(tuple(read), operator_policy=policy)
+        return Checked(tuple(read), operator_policy=policy, earlier=earlier)
     members = {one.path: _member(one) for one in read}
     around = [replace(one, around=_attempt(partial(_read_around, one, members, limits))) for one in read]
-    return Checked(tuple(around), members, same_cluster, policy)
+    return Checked(tuple(around), members, same_cluster, policy, earlier)
 
 
 def _read_policy(environ: Mapping[str, str], limits: Limits) -> "Policy | None":
@@ -54,6 +61,24 @@ def _read_policy(environ: Mapping[str, str], limits: Limits) -> "Policy | None":
     from render.inputs.policies.operator_file import read_operator_policy
 
     return read_operator_policy(environ, limits)
+
+
+def _read_earlier(
+    read: Sequence[CheckedFolder], locks: "_Locks", limits: Limits, *, in_order: bool
+) -> "dict[Path, Earlier]":
+    """Return what is locked in the environment before each folder, in the order of the call or of settings above."""
+    from render.checks.environments import Earlier, Environments, as_named, pair_in_order
+
+    environments = Environments(limits)
+    pairs = pair_in_order([one.folder for one in read]) if in_order else {}
+    found: dict[Path, Earlier] = {}
+    for one in read:
+        before = pairs.get(one.path) if in_order else environments.before(one.path)
+        # A lock that cannot be read is reported for its own folder.
+        lock = _attempt(partial(locks.read, before)) if before is not None else None
+        if before is not None and lock and not isinstance(lock, RenderError):
+            found[one.path] = Earlier(as_named(before, one.folder), lock[0].lock)
+    return found
 
 
 class _Locks:

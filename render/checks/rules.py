@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from render.checks.drift_rule import drift
 from render.checks.family_rule import family_scattered
 from render.checks.folder_rules import (
     inputs_invalid,
@@ -31,6 +32,7 @@ _FOLDER_RULES: Mapping[str, Rule] = {
     "policy-refused": policy_refused,
     "rule-accepts-anyone": rule_accepts_anyone,
     "verification-lost": verification_lost,
+    "drift": drift,
 }
 
 

@@ -148,7 +148,7 @@ def _remember(key: str) -> Callable[[click.Context, click.Parameter, Any], None]
 
 
 def _expand_folders(
-    context: click.Context, _option: click.Parameter, given: tuple[Path, ...]
+    context: click.Context, _option: click.Parameter | None, given: tuple[Path, ...]
 ) -> tuple[Path, ...]:
     """Return the folders of a call: those that are named, or the project folders below them."""
     folders = given or (default_folder(context),)
@@ -216,6 +216,19 @@ _recursive_options = (
 _named_folders = click.argument(
     "folders", nargs=-1, metavar="[DIR]...", type=_Folder(), callback=_expand_folders
 )
+
+
+def recursive_options(command: Decorated) -> Decorated:
+    """Add the options that find folders, to a command whose arguments are more than folders."""
+    for add in reversed(_recursive_options):
+        command = add(command)
+    return command
+
+
+def find_folders(context: click.Context, names: Sequence[str]) -> tuple[Path, ...]:
+    """Return the folders of a call that are named, or found below those."""
+    kind = _Folder()
+    return _expand_folders(context, None, tuple(kind.convert(name, None, context) for name in names))
 
 
 def folders_argument(command: Decorated) -> Decorated:

@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from render.errors import InvalidInput
+from render.errors import InvalidInput, RenderError
 from render.inputs.nearby import is_project
+from render.inputs.projects import read_settings
 from render.limits import LimitExceeded, Limits
+from render.settings import SETTINGS_FILE
+from render.system.files import LOCK_FILE, is_there, read_plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ def find_projects_below(folder: Path, limits: Limits, shard: Shard | None = None
     unreadable: list[Path] = []
     waiting = [folder]
     for here in waiting:
-        if is_project(here):
+        if is_project(here) and not _only_names_environments(here, limits):
             projects.append(here)
         try:
             waiting += _subfolders(here)
@@ -63,6 +66,18 @@ def find_projects_below(folder: Path, limits: Limits, shard: Shard | None = None
             raise LimitExceeded(f"{folder} has too many folders below it", "walked_folders", limits)
     mine = _of_shard(projects, folder, shard) if shard else projects
     return FoundBelow(tuple(sorted(mine)), tuple(sorted(unreadable)))
+
+
+def _only_names_environments(folder: Path, limits: Limits) -> bool:
+    """Return whether settings say nothing but the order of the environments below: there is nothing to lock."""
+    if is_there(folder / LOCK_FILE):
+        return False
+    try:
+        data = read_plain(folder / SETTINGS_FILE, limits.file_bytes) or b""
+        # Most settings name none, and need no parser.
+        return b"environments" in data and read_settings(folder, limits).given.keys() == {"environments"}
+    except (RenderError, OSError):
+        return False
 
 
 def _of_shard(projects: Iterable[Path], folder: Path, shard: Shard) -> list[Path]:

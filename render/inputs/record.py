@@ -14,8 +14,8 @@ CRD = "crd "
 REWRITE = "rewrite "
 CATALOG = "catalog "
 SETTING = "setting "
-# Settings that change manifests and not the lock.
-_RENDERING = frozenset({"waves", "overlay", "mirror"})
+# Settings that do not change the lock.
+_RENDERING = frozenset({"waves", "overlay", "mirror", "environments"})
 
 
 def make_record(

@@ -20,7 +20,8 @@ from render.cli.output import Output
 @click.command(
     cls=OperatedCommand,
     settings=(POLICY,),
-    epilog="Examples: xplock check clusters/*/*; xplock check -o sarif clusters/* > xplock.sarif",
+    epilog="Examples: xplock check clusters/*/*; xplock check -o sarif clusters/* > xplock.sarif; "
+    "xplock check --in-order dev staging production",
 )
 @folders_argument
 @click.option(
@@ -28,9 +29,17 @@ from render.cli.output import Output
     is_flag=True,
     help="All folders are of one cluster, although they do not use each other: none may render what another does.",
 )
+@click.option(
+    "--in-order",
+    is_flag=True,
+    help="Each DIR is an environment, and versions come from the one before it, instead of the order in `environments` "
+    "of xplock.yaml.",
+)
 @output_option("text", "json", "sarif", "github")
 @click.pass_context
-def check(context: click.Context, folders: tuple[Path, ...], same_cluster: bool, form: str) -> None:
+def check(
+    context: click.Context, folders: tuple[Path, ...], same_cluster: bool, in_order: bool, form: str
+) -> None:
     """Check each DIR and its lock, and the folders of one cluster against each other.
 
     Neither network nor git is used. Folders are of one cluster if they are connected by `uses`. The exit code is that
@@ -38,7 +47,7 @@ def check(context: click.Context, folders: tuple[Path, ...], same_cluster: bool,
     rule, which `xplock explain RULE` explains. -o sarif is for code scanning, -o github annotates the lines of a pull
     request from a workflow; both name files from the current folder.
     """
-    result = check_folders(folders, operator_settings(), same_cluster=same_cluster)
+    result = check_folders(folders, operator_settings(), same_cluster=same_cluster, in_order=in_order)
     # On stderr whatever the form of the result: nothing is wrong with the folders.
     for note in result.notes:
         context.obj.say(note)

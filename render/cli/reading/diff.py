@@ -1,14 +1,16 @@
 """xplock diff: what differs between two locks, or between a lock and a cluster."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from render.app.diff import compare_locks, compare_with_cluster
 from render.cli.operator_options import operator_settings
-from render.cli.options import default_folder, output_option
+from render.cli.options import default_folder, is_recursive, output_option, recursive_options
 from render.cli.output import Output
+from render.cli.reading.diff_matrix import write_matrix
 from render.commands import as_path, xplock
 from render.errors import Differs, InvalidInput
 from render.lock.diff import LockDiff
@@ -26,10 +28,22 @@ def _parse_crossplane(_context: click.Context, _option: click.Parameter, text: s
 
 @click.command(
     epilog="Examples: xplock diff main; xplock diff old.yaml new.yaml -o markdown; "
-    "kubectl get lock lock -o yaml | xplock diff -"
+    "kubectl get lock lock -o yaml | xplock diff -; xplock diff --matrix staging production"
 )
-@click.argument("old", metavar="[A]", required=False)
-@click.argument("new", metavar="[B]", required=False)
+@click.argument("places", metavar="[A] [B]", nargs=-1)
+@click.option(
+    "--matrix",
+    "side_by_side",
+    is_flag=True,
+    help="Instead, show the locks of several DIR side by side: one row for each source, one column for each DIR.",
+)
+@click.option(
+    "--reference",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="With --matrix: the DIR that the others are compared with, instead of the first; exit 3 if one is behind it.",
+)
+@recursive_options
 @click.option(
     "-C",
     "--dir",
@@ -49,8 +63,9 @@ def _parse_crossplane(_context: click.Context, _option: click.Parameter, text: s
 @click.pass_context
 def diff(
     context: click.Context,
-    old: str | None,
-    new: str | None,
+    places: tuple[str, ...],
+    side_by_side: bool,
+    reference: Path | None,
     chosen: Path | None,
     exit_code: bool,
     crossplane: Version | None,
@@ -63,6 +78,11 @@ def diff(
     and a folder beside a revision with what that revision has of it.
     """
     output: Output = context.obj
+    if side_by_side:
+        write_matrix(context, places, reference, form, exit_code=exit_code)
+        return
+    _check_usage(context, places, reference)
+    old, new = (*places, None, None)[:2]
     default = default_folder(context)
     chosen = default / chosen if chosen else default if default != Path() else None
     if new == _STDIN:
@@ -81,6 +101,13 @@ def diff(
         output.result(format_markdown(found) if form == "markdown" else format_diff(found))
     if exit_code and not found.equal:
         raise Differs(f"{old} and {new or folder / LOCK_FILE} differ")
+
+
+def _check_usage(context: click.Context, places: Sequence[str], reference: Path | None) -> None:
+    if reference is not None or is_recursive(context):
+        raise click.UsageError("--reference and -R are for --matrix", context)
+    if len(places) > 2:
+        raise click.UsageError("two locks are compared; to see more of them side by side: --matrix", context)
 
 
 def _place_folder(old: str | None, new: str | None, chosen: Path | None) -> tuple[str, Path]:

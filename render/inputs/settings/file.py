@@ -1,5 +1,6 @@
 """xplock.yaml → Settings."""
 
+import posixpath
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,6 +94,13 @@ KEYS = (
         Texts(Text()),
         "Other folders of the same cluster, relative to this file, such as ../platform; their locked "
         "packages are taken as given.",
+    ),
+    Key(
+        "environments",
+        Texts(Text()),
+        "The folders of environments in the order in which versions are promoted, relative to this file, which is above "
+        "all of them and asks for nothing itself.",
+        examples=("dev", "staging", "production"),
     ),
     Key(
         "crossplaneVersion",
@@ -241,6 +249,7 @@ def _parse_settings(fields: Fields, folder: Path, limits: Limits, boundary: Boun
         rewrites=tuple(_parse_rewrites(top)),
         moves=parse_moves(top, SETTINGS_FILE, limits),
         uses=tuple(parse_uses(top, folder, boundary)),
+        environments=tuple(_parse_environments(top)),
         crossplane_version=_parse_crossplane_version(top),
         families=Families(said.get("families", Families.FOLLOW)),
         partial_dependencies=PartialDependencies(
@@ -290,6 +299,19 @@ def _parse_rewrites(top: Entry) -> Iterator[Rewrite]:
     for i, entry in enumerate(top.entries.get("rewrites", ())):
         if entry.plain.keys() >= {"from", "to"}:
             yield Rewrite(entry.plain["from"], entry.plain["to"], f"{SETTINGS_FILE}: rewrites[{i}]")
+
+
+def _parse_environments(top: Entry) -> Iterator[str]:
+    taken: set[str] = set()
+    for i, text in enumerate(top.plain.get("environments", ())):
+        path = posixpath.normpath(text)
+        if "\0" in text or path.startswith(("/", "../")) or path in ("..", "."):
+            top.fields.complain(f"{text!r} is no folder below this one", "environments", i)
+        elif path in taken:
+            top.fields.complain(f"{path} is listed a second time", "environments", i)
+        else:
+            taken.add(path)
+            yield path
 
 
 def _parse_crossplane_version(top: Entry) -> Version | None:
