@@ -1,19 +1,23 @@
 """Where the objects of a cluster come from: files, standard input, or kubectl."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from render.app.operator_settings import OperatorSettings
+from render.commands import as_path
 from render.errors import InvalidInput
+from render.live.adopting.commands import Commands
 from render.live.kubectl import Kubectl
 from render.live.model import Cluster
 from render.live.read import ClusterReader
-from render.system.files import replace_file
+from render.system.files import replace_with
 
 _SEPARATOR = b"---\n"
+_BLOCK = 1 << 20
+_STDIN = "<stdin>"
 
 
 class KubectlNotAsked(InvalidInput):
@@ -31,11 +35,20 @@ class KubectlNotAsked(InvalidInput):
 class LiveInput:
     """What a call reads: files, or else what kubectl prints."""
 
-    files: Sequence[BinaryIO] = ()
+    files: Sequence[IO[bytes]] = ()
     context: str | None = None
     kubeconfig: Path | None = None
     # A file that gets what kubectl printed, so that another call can read it.
     save: Path | None = None
+
+    @property
+    def commands(self) -> Commands:
+        """How advice names this cluster."""
+        kubeconfig = ("--kubeconfig", str(self.kubeconfig)) if self.kubeconfig is not None else ()
+        context = ("--context", self.context) if self.context is not None else ()
+        names = [getattr(file, "name", _STDIN) for file in self.files]
+        files = ["-" if name == _STDIN else as_path(name) for name in names]
+        return Commands((*kubeconfig, *context), files)
 
 
 def read_cluster(given: LiveInput, operator: OperatorSettings, *, everything: bool = False) -> Cluster:
@@ -46,18 +59,26 @@ def read_cluster(given: LiveInput, operator: OperatorSettings, *, everything: bo
         for file in given.files:
             reader.add(file.read)
         return reader.cluster()
-    kubectl = Kubectl(operator.environ, operator.limits, given.context, given.kubeconfig)
-    answers = []
-    for answer in kubectl.read(everything=everything):
-        if isinstance(answer, str):
-            reader.note(answer)
-            continue
-        reader.add(BytesIO(answer).read)
-        if given.save:
+    with ExitStack() as files:
+        kubectl = Kubectl(operator.environ, operator.limits, files, given.commands.options)
+        answers: list[IO[bytes]] = []
+        for answer in kubectl.read(everything=everything):
+            if isinstance(answer, str):
+                reader.note(answer)
+                continue
+            reader.add(answer.read)
             answers.append(answer)
-    if given.save:
-        replace_file(given.save, _SEPARATOR.join(answers))
+        if given.save:
+            replace_with(given.save, _joined(answers))
     return reader.cluster()
+
+
+def _joined(answers: Sequence[IO[bytes]]) -> Iterator[bytes]:
+    for i, answer in enumerate(answers):
+        yield _SEPARATOR * bool(i)
+        answer.seek(0)
+        while block := answer.read(_BLOCK):
+            yield block
 
 
 def _check_options(given: LiveInput) -> None:

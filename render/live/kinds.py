@@ -45,7 +45,7 @@ def read_metadata(fields: Fields) -> Metadata:
     """Return the metadata of an object, which has to have a name that Kubernetes accepts."""
     metadata = fields.mapping("metadata")
     name, namespace = metadata.text("name"), metadata.text("namespace")
-    if not is_dns_name(name) and ":" not in name:
+    if not is_dns_name(name):
         metadata.complain(f"expected a name, found {describe(name or None)}", "name")
     if namespace and not is_dns_name(namespace):
         metadata.complain(f"expected a name, found {describe(namespace)}", "namespace")

@@ -1,15 +1,16 @@
 """kubectl as a program: it reads objects of packages out of a cluster, and nothing else."""
 
 import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import IO
 
 from render.commands import shell
-from render.errors import InvalidInput, RenderError, Unavailable
+from render.errors import InvalidInput, RenderError, Unavailable, in_one_line
 from render.limits import LimitExceeded, Limits, setting
 from render.system.programs import (
-    Finished,
     NotStarted,
     Program,
     TooMuchOutput,
@@ -20,6 +21,7 @@ from render.system.programs import (
 from render.texts import first_lines, redact, visible
 
 _STDERR_BYTES = 1 << 14
+_KEPT_IN_MEMORY = 1 << 22
 _SHOWN = 3
 _GROUP = "pkg.crossplane.io"
 # Short names clash with those of other groups.
@@ -69,11 +71,13 @@ class Kubectl:
     # The whole environment: a kubeconfig may name programs that log in.
     environ: Mapping[str, str] = field(repr=False)
     limits: Limits
-    context: str | None = None
-    kubeconfig: Path | None = None
+    # What closes the files with its output.
+    files: ExitStack
+    # Those that choose the cluster.
+    options: Sequence[str] = ()
 
-    def read(self, *, everything: bool = False) -> Iterator[bytes | str]:
-        """Yield what kubectl prints, as bytes; and a note, as text, for each kind that it cannot read.
+    def read(self, *, everything: bool = False) -> Iterator[IO[bytes] | str]:
+        """Yield what kubectl prints, as files; and a note, as text, for each kind that it cannot read.
 
         With everything, definitions, workloads and events are asked for, too; otherwise of workloads only Crossplane's
         own Deployment, which names its version.
@@ -89,44 +93,46 @@ class Kubectl:
                 yield from self._ask_for(_WORKLOADS, "--all-namespaces", "--selector", selector)
             yield from self._ask_for(["events"], "--all-namespaces")
 
-    def _require(self, kinds: Sequence[str]) -> bytes:
-        done = self._get(kinds)
-        if done.status == 0:
-            return done.output
-        errors = decode_log(done.errors)
+    def _require(self, kinds: Sequence[str]) -> IO[bytes]:
+        output, errors = self._get(kinds)
+        if output:
+            return output
         command = f"make this work: {shell(*self._command('kubectl', kinds))}"
         if _NOT_SERVED in errors:
             raise NoPackageManager(
                 "the cluster has no package manager of Crossplane",
                 why=_lines(errors),
-                next="check which cluster this is: kubectl config current-context",
+                next=f"check which cluster this is: {shell('kubectl', *self.options, 'cluster-info')}",
             )
         what = "packages of the cluster may not be read" if _FORBIDDEN.search(errors) else None
         raise ClusterUnreadable(what or "the cluster cannot be read", why=_lines(errors), next=command)
 
-    def _ask_for(self, kinds: Sequence[str], *options: str) -> Iterator[bytes | str]:
-        done = self._get(kinds, *options)
-        if done.status == 0:
-            yield done.output
+    def _ask_for(self, kinds: Sequence[str], *options: str) -> Iterator[IO[bytes] | str]:
+        try:
+            output, errors = self._get(kinds, *options)
+        except (ClusterUnreadable, LimitExceeded) as error:
+            yield f"{' and '.join(kinds)} were not read: {in_one_line(error)}"
+            return
+        if output:
+            yield output
         elif len(kinds) > 1:
             # One kind that is not served, and kubectl prints none of them.
             for kind in kinds:
                 yield from self._ask_for([kind], *options)
         else:
-            errors = decode_log(done.errors)
             reason = "the cluster does not have them" if _NOT_SERVED in errors else _lines(errors)[0]
             yield f"{kinds[0]} were not read: {reason}"
 
     def _command(self, program: str, kinds: Sequence[str], *options: str) -> list[str]:
         return [
             program,
-            *(["--kubeconfig", str(self.kubeconfig)] if self.kubeconfig else []),
-            *(["--context", self.context] if self.context is not None else []),
+            *self.options,
             *("get", ",".join(kinds), *options, "--output", "json"),
             f"--request-timeout={self.limits.kubectl_seconds}s",
         ]
 
-    def _get(self, kinds: Sequence[str], *options: str) -> Finished:
+    def _get(self, kinds: Sequence[str], *options: str) -> tuple[IO[bytes] | None, str]:
+        """Return what kubectl printed, or why it printed nothing."""
         path = find_program("kubectl", self.environ)
         if path is None:
             raise KubectlMissing
@@ -138,8 +144,11 @@ class Kubectl:
             limits.live_bytes,
             error_bytes=_STDERR_BYTES,
         )
+        # All definitions of a cluster take more room than memory should give.
+        spooled = tempfile.SpooledTemporaryFile(max_size=_KEPT_IN_MEMORY)  # noqa: SIM115 - the stack closes it
+        output = self.files.enter_context(spooled)
         try:
-            return program.run()
+            done = program.run(output)
         except NotStarted as error:
             raise RenderError(f"{path} cannot be started", why=str(error), next="install it again") from None
         except TooSlow:
@@ -150,6 +159,8 @@ class Kubectl:
             ) from None
         except TooMuchOutput:
             raise LimitExceeded("what the cluster has is too large", "live_bytes", limits) from None
+        output.seek(0)
+        return (output, "") if done.status == 0 else (None, decode_log(done.errors))
 
 
 def _lines(errors: str) -> list[str]:

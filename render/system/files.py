@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from errno import ELOOP
 from io import BufferedReader
@@ -90,6 +90,11 @@ def read_plain(path: Path, most: int) -> bytes | None:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Put a file in place in one step: a reader sees the old bytes or the new ones, never a part."""
+    replace_with(path, [data])
+
+
+def replace_with(path: Path, parts: Iterable[bytes]) -> None:
+    """Put a file in place in one step, as `replace_file` does, out of parts that need not be in memory together."""
     if path.is_symlink():
         raise InvalidFile(f"{path} is not written", why="it is a symbolic link", next="remove the link")
     if path.exists() and not (path.is_file() or path.is_dir()):
@@ -100,7 +105,7 @@ def replace_file(path: Path, data: bytes) -> None:
         with temporary.open("xb") as file:
             # Before the first byte is written, so that a file that only some may read is never open to others.
             _keep_mode(path, file.fileno())
-            file.write(data)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

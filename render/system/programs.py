@@ -68,10 +68,14 @@ class Program:
     folder: Path | None = None
     data: bytes = b""
 
-    def run(self) -> Finished:
-        """Run it to its end; a program that goes beyond a bound is killed with all that it started."""
+    def run(self, into: IO[bytes] | None = None) -> Finished:
+        """Run it to its end; a program that goes beyond a bound is killed with all that it started.
+
+        With a file to write into, its output is in there and not in the result.
+        """
         deadline = time.monotonic() + self.seconds
         output, errors = bytearray(), bytearray()
+        written = 0
         with self._started() as process, selectors.DefaultSelector() as streams:
             _register(streams, process.stdin, selectors.EVENT_WRITE, bytearray(self.data))
             _register(streams, process.stdout, selectors.EVENT_READ, output)
@@ -80,8 +84,11 @@ class Program:
                 _exchange(streams, deadline)
                 # The beginning is enough; the rest is read, so that the program can go on.
                 del errors[self.error_bytes :]
-                if len(output) > self.output_bytes:
+                if written + len(output) > self.output_bytes:
                     raise TooMuchOutput
+                if into is not None:
+                    written += into.write(output)
+                    output.clear()
             return Finished(_wait(process, deadline), bytes(output), bytes(errors))
 
     @contextmanager

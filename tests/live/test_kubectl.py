@@ -1,6 +1,8 @@
 """The real kubectl reads a cluster: only what is needed, and what it may not read is said."""
 
+import json
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -108,3 +110,20 @@ def test_options_for_kubectl_do_not_go_with_files(tmp_path: Path) -> None:
         read_cluster(LiveInput([file], context="a", save=tmp_path / "b"), operator())
 
     assert "--context and --save" in caught.value.what
+
+
+def test_what_is_not_needed_and_takes_too_long_is_a_note(tmp_path: Path) -> None:
+    kubectl = tmp_path / "bin/kubectl"
+    kubectl.parent.mkdir()
+    packages = json.dumps({"kind": "List", "items": OBJECTS})
+    script = f"case $* in *locks*) printf %s {shlex.quote(packages)};; *imageconfigs*) sleep 60;; *) echo '{{}}';; esac"
+    kubectl.write_text(f"#!/bin/sh\n{script}\n")
+    kubectl.chmod(0o755)
+    environ = {"PATH": f"{kubectl.parent}:{os.defpath}"}
+
+    cluster = read_cluster(LiveInput(), OperatorSettings(environ, Limits(kubectl_seconds=2)))
+
+    assert [one.name for one in cluster.packages] == ["acme-base"]
+    assert [line.partition(":")[0] for line in cluster.notes] == [
+        "imageconfigs.pkg.crossplane.io and deploymentruntimeconfigs.pkg.crossplane.io were not read"
+    ]

@@ -96,7 +96,7 @@ def test_a_cluster_without_crossplane_is_refused(text: str) -> None:
         read(text)
 
 
-@pytest.mark.parametrize("name", ["", "../../etc/passwd", "a b", "\x1b[31m", "-x", "A"])
+@pytest.mark.parametrize("name", ["", "../../etc/passwd", "../x:y", "a b", "\x1b[31m", "-x", "A"])
 def test_a_name_that_kubernetes_would_not_accept_is_refused(name: str) -> None:
     with pytest.raises(InvalidLiveObjects) as caught:
         read(format_objects([_package(name), *ALL]))

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -75,10 +76,18 @@ def test_output_of_exactly_the_bound_is_allowed() -> None:
     assert shell("printf 12345", output=5).run().output == b"12345"
 
 
+def test_output_can_go_into_a_file() -> None:
+    file = BytesIO()
+
+    assert shell("yes | head -c 300000", output=300_000).run(file) == (0, b"", b"")
+    assert file.getvalue() == b"y\n" * 150_000
+
+
+@pytest.mark.parametrize("into", [None, BytesIO()], ids=["memory", "file"])
 @pytest.mark.parametrize("script", ["printf 123456", "yes"])
-def test_more_output_is_refused(script: str) -> None:
+def test_more_output_is_refused(script: str, into: BytesIO | None) -> None:
     with pytest.raises(TooMuchOutput):
-        shell(script, output=5).run()
+        shell(script, output=5).run(into)
 
 
 def test_only_the_beginning_of_the_error_output_is_kept() -> None:

@@ -11,11 +11,11 @@ from render.app.adopting.choices import AdoptChoices, match_digests, select_pack
 from render.app.adopting.folder import TargetFolder, read_target
 from render.app.operator_settings import OperatorSettings
 from render.app.resolver import Outcome, ReadFolder, Resolver
-from render.commands import xplock
 from render.errors import InvalidInput, Unsatisfiable
 from render.folders.neighbours import read_neighbours
 from render.inputs.projects import Inputs
 from render.lifecycle.update import CurrentLock, LockOptions
+from render.live.adopting.commands import Commands
 from render.live.adopting.comparison import compare_with_live
 from render.live.adopting.digests import (
     NamingRule,
@@ -73,14 +73,14 @@ class NoLock(InvalidInput):
 class WouldChange(Unsatisfiable):
     """A lock that would change the cluster that it was made from."""
 
-    def __init__(self, changes: Sequence[str]) -> None:
+    def __init__(self, changes: Sequence[str], commands: Commands) -> None:
         super().__init__(
             f"the lock would change {len(changes)} {'thing' if len(changes) == 1 else 'things'} in the cluster",
             why=first_lines(changes, _SHOWN),
             next=[
                 *([_STAYS_ATTACHED] if any(".skipDependencyResolution " in line for line in changes) else []),
                 "make these changes in the cluster first, or correct the manifests of the folder that ask for them",
-                f"to see why a cluster does not agree with itself: {xplock('doctor')}",
+                f"to see why a cluster does not agree with itself: {commands.doctor()}",
             ],
         )
 
@@ -97,10 +97,10 @@ def adopt(
     job = _Job(cluster, cluster.lock.lock, choices, target, resolver, operator, everything, packages)
     digests, refusals = job.find_digests()
     refused = [
-        *(refuse_unclear(unclear) if not choices.only else ()),
-        *find_refusals(cluster, packages, everything, find_rule(packages, digests)),
+        *(refuse_unclear(unclear, choices.commands) if not choices.only else ()),
+        *find_refusals(cluster, packages, everything, find_rule(packages, digests), choices.commands),
         *refusals,
-        *refuse_owned(job.owned()),
+        *refuse_owned(job.owned(), choices.commands),
     ]
     if refused:
         raise AdoptionRefused(refused)
@@ -179,7 +179,7 @@ class _Job:
         rendered = render_lock(outcome.after, inputs, self._operator.limits, self._operator.environ)
         comparison = compare_with_live(rendered, self._cluster, ignored=self._target.installed)
         if comparison.changes:
-            raise WouldChange(comparison.changes)
+            raise WouldChange(comparison.changes, self._choices.commands)
         asked = {root.package.source for root in self._roots}
         dependencies = [one for one in self._packages if one.source not in asked]
         files = {**self._files(crossplane), LOCK_FILE: outcome.text}

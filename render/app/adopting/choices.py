@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from render.errors import InvalidInput
+from render.live.adopting.commands import Commands
 from render.live.adopting.digests import proving_rule
 from render.live.adopting.found import Found
 from render.live.adopting.roots import reach_from
@@ -31,7 +32,8 @@ class AdoptChoices:
     installed: Sequence[Digest] = ()
     # Whether moved tags are locked as the registry has them.
     take_registry: bool = False
-    force: bool = False
+    # How advice names the cluster.
+    commands: Commands = Commands()  # noqa: RUF009 - it is frozen
 
 
 class UnknownPackage(InvalidInput):

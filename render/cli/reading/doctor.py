@@ -1,15 +1,15 @@
 """xplock doctor: what is stuck in a cluster, why, and which object to touch."""
 
-import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 import click
 
-from render.app.clusters.doctor import ClusterInput, diagnose_cluster
+from render.app.clusters.doctor import diagnose_cluster
+from render.app.live_input import LiveInput
 from render.cli.operator_options import operator_settings
-from render.cli.options import output_option
+from render.cli.options import live_options, output_option
 from render.cli.output import Output
 from render.errors import Differs
 from render.system.files import is_folder
@@ -28,14 +28,7 @@ def _parse_crossplane(_context: click.Context, _option: click.Parameter, text: s
     epilog="Examples: xplock doctor; xplock doctor platform/ --context production; xplock doctor cluster.yaml crds.json"
 )
 @click.argument("inputs", nargs=-1, metavar="[FILE|-|DIR]...")
-@click.option(
-    "--context", "context_name", metavar="NAME", help="The context of kubectl, instead of the current one."
-)
-@click.option(
-    "--kubeconfig",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The configuration of kubectl, instead of its own.",
-)
+@live_options
 @click.option(
     "--crossplane-version",
     "crossplane",
@@ -46,10 +39,12 @@ def _parse_crossplane(_context: click.Context, _option: click.Parameter, text: s
 @output_option("text", "json")
 @click.pass_context
 def doctor(
-    context: click.Context,
+    click_context: click.Context,
+    /,
     inputs: tuple[str, ...],
-    context_name: str | None,
+    context: str | None,
     kubeconfig: Path | None,
+    save: Path | None,
     crossplane: Version | None,
     form: str,
 ) -> None:
@@ -59,22 +54,12 @@ def doctor(
     also knows what the lock says. Nothing is written to the cluster: each finding has commands to paste. It exits with 3
     if anything is stuck.
     """
-    output: Output = context.obj
+    output: Output = click_context.obj
     folders, files = _sort_inputs(inputs)
-    given = ClusterInput(
-        [Path(name) for name in files if name != _STDIN],
-        sys.stdin.buffer.read if _STDIN in files else None,
-        context_name,
-        kubeconfig,
-    )
-    if files and (context_name or kubeconfig):
-        raise click.UsageError(
-            "--context and --kubeconfig are for kubectl, which does not run when files are given"
-        )
+    operator = operator_settings()
+    given = LiveInput([_open(click_context, name) for name in files], context, kubeconfig, save)
     with output.busy("reading the cluster"):
-        found = diagnose_cluster(
-            given, folders[0] if folders else None, crossplane, operator_settings().limits, os.environ
-        )
+        found = diagnose_cluster(given, folders[0] if folders else None, crossplane, operator)
     if form == "json":
         output.result_json(diagnosis_document(found))
     else:
@@ -82,7 +67,11 @@ def doctor(
         for line in found.missing:
             output.say(f"note: {line}")
     if found.stuck:
-        context.exit(Differs.exit_code)
+        click_context.exit(Differs.exit_code)
+
+
+def _open(context: click.Context, name: str) -> IO[bytes]:
+    return click.File("rb").convert(name, None, context)
 
 
 def _sort_inputs(inputs: Sequence[str]) -> tuple[list[Path], list[str]]:

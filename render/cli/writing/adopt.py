@@ -84,9 +84,15 @@ def adopt(
     """
     digests, from_registry = parse_take(taken)
     operator = operator_settings()
-    cluster = read_cluster(LiveInput(files, context, kubeconfig, save), operator)
+    given = LiveInput(files, context, kubeconfig, save)
+    cluster = read_cluster(given, operator)
     choices = AdoptChoices(
-        folder, PinMode(pin) if pin else None, only, digests, take_registry=from_registry, force=force
+        folder,
+        PinMode(pin) if pin else None,
+        only,
+        digests,
+        take_registry=from_registry,
+        commands=given.commands,
     )
     resolver = Resolver(operator, output, layouts, offline=offline)
     made = adopt_cluster(cluster, choices, resolver, operator)

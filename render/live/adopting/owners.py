@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from render.commands import shell
 from render.lean import dataclass
+from render.live.adopting.commands import Commands
 from render.live.model import Metadata
 from render.texts import first_names, visible
 
@@ -54,12 +54,12 @@ def find_owner(metadata: Metadata) -> Owner | None:
     return None
 
 
-def advise_release(owner: Owner, objects: Sequence[tuple[str, Metadata]]) -> list[str]:
+def advise_release(owner: Owner, objects: Sequence[tuple[str, Metadata]], commands: Commands) -> list[str]:
     """Return how an owner lets objects go without deleting them; each object is a word for kubectl."""
     return [
         "adopt into the folder that it applies, which then goes on to own them: --to DIR",
         f"or let them go: {_kept_by(owner)} in its manifests, and let it sync; then remove the manifests, and let it sync; then:",
-        *_clean_up(objects),
+        *_clean_up(objects, commands),
     ]
 
 
@@ -71,16 +71,16 @@ def _kept_by(owner: Owner) -> str:
     return "set the annotation helm.sh/resource-policy: keep"
 
 
-def _clean_up(objects: Iterable[tuple[str, Metadata]]) -> list[str]:
-    commands: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+def _clean_up(objects: Iterable[tuple[str, Metadata]], commands: Commands) -> list[str]:
+    tracked: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for resource, metadata in objects:
         for verb, values in (("label", metadata.labels), ("annotate", metadata.annotations)):
             keys = tuple(sorted(key for key, value in values.items() if is_tracking(key, value)))
             if keys:
-                commands.setdefault((verb, keys), []).append(resource)
+                tracked.setdefault((verb, keys), []).append(resource)
     made = [
-        shell("kubectl", verb, *resources, *(f"{key}-" for key in keys))
-        for (verb, keys), resources in sorted(commands.items())
+        commands.kubectl(verb, *resources, *(f"{key}-" for key in keys))
+        for (verb, keys), resources in sorted(tracked.items())
     ]
     hidden = len(made) - _SHOWN
     return [*made[:_SHOWN], *([f"… and {hidden} more"] if hidden > 0 else [])]

@@ -1,10 +1,10 @@
 """What a cluster has to be rid of before its packages can be locked: all reasons at once, each with a way out."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from render.commands import shell, xplock
 from render.errors import RenderError, Unsatisfiable, in_one_line
 from render.lean import dataclass
+from render.live.adopting.commands import Commands
 from render.live.adopting.digests import NamingRule
 from render.live.adopting.found import Found, complete_source
 from render.live.adopting.owners import Owner, advise_release, find_owner, names_of
@@ -52,17 +52,22 @@ class AdoptionRefused(Unsatisfiable):
 
 
 def find_refusals(
-    cluster: Cluster, packages: Sequence[Found], everything: Sequence[Found], rule: NamingRule | None
+    cluster: Cluster,
+    packages: Sequence[Found],
+    everything: Sequence[Found],
+    rule: NamingRule | None,
+    commands: Commands,
 ) -> Iterator[Refusal]:
     """Yield what is wrong with a cluster, and with the packages of it that are to be adopted."""
-    yield from _find_poison(cluster, everything, rule)
-    yield from _find_doubles(packages)
+    poisoned = _doubled_entries(cluster)
+    yield from _find_poison(poisoned, cluster, everything, rule, commands)
+    yield from _find_doubles([one for one in packages if str(one.source) not in poisoned], commands)
     yield from _find_taken(packages, everything)
     for one in packages:
-        yield from _find_unusable(one)
+        yield from _find_unusable(one, commands)
 
 
-def refuse_unclear(objects: Iterable[PackageObject]) -> Iterator[Refusal]:
+def refuse_unclear(objects: Iterable[PackageObject], commands: Commands) -> Iterator[Refusal]:
     """Yield the packages whose spec.package is no full reference."""
     for one in objects:
         yield Refusal(
@@ -70,13 +75,15 @@ def refuse_unclear(objects: Iterable[PackageObject]) -> Iterator[Refusal]:
             ["it is no full reference with a tag or a digest, so it cannot be fetched"],
             [
                 _set_package(
-                    f"{one.kind.lower()}.{PACKAGE_GROUP}/{one.name}", "REGISTRY/ORGANISATION/NAME:TAG"
+                    f"{one.kind.lower()}.{PACKAGE_GROUP}/{one.name}",
+                    "REGISTRY/ORGANISATION/NAME:TAG",
+                    commands,
                 )
             ],
         )
 
 
-def refuse_owned(objects: Iterable[tuple[str, Metadata]]) -> Iterator[Refusal]:
+def refuse_owned(objects: Iterable[tuple[str, Metadata]], commands: Commands) -> Iterator[Refusal]:
     """Yield the owners of objects that the folder would own."""
     owned: dict[Owner, list[tuple[str, Metadata]]] = {}
     for resource, metadata in objects:
@@ -91,7 +98,7 @@ def refuse_owned(objects: Iterable[tuple[str, Metadata]]) -> Iterator[Refusal]:
                 f"its label or annotation is on {names_of(owned[owner])}",
                 "two owners would undo each other's changes",
             ],
-            advise_release(owner, owned[owner]),
+            advise_release(owner, owned[owner], commands),
         )
 
 
@@ -117,13 +124,22 @@ def refuse_gone(package: Found, error: RenderError) -> Refusal:
     )
 
 
-def _find_poison(cluster: Cluster, everything: Sequence[Found], rule: NamingRule | None) -> Iterator[Refusal]:
+def _doubled_entries(cluster: Cluster) -> dict[str, list[str]]:
+    """Return the sources that the Lock has more than once, with the names of their revisions."""
     entries: dict[str, list[str]] = {}
     for entry in cluster.lock.lock.packages if cluster.lock else ():
         entries.setdefault(entry.source, []).append(entry.name)
-    for source, names in sorted(entries.items()):
-        if len(names) < 2:
-            continue
+    return {source: names for source, names in sorted(entries.items()) if len(names) > 1}
+
+
+def _find_poison(
+    poisoned: Mapping[str, Sequence[str]],
+    cluster: Cluster,
+    everything: Sequence[Found],
+    rule: NamingRule | None,
+    commands: Commands,
+) -> Iterator[Refusal]:
+    for source, names in poisoned.items():
         copies = [one for one in everything if str(one.source) == source]
         yield Refusal(
             f"the Lock has {visible(source)} {len(names)} times, and no package can be resolved",
@@ -131,27 +147,29 @@ def _find_poison(cluster: Cluster, everything: Sequence[Found], rule: NamingRule
                 f"its revisions are {' and '.join(map(visible, names))}",
                 *(f"{one.title} {_describe_objects(one, cluster)}" for one in copies),
             ],
-            _switch_off(copies, cluster, rule),
+            _switch_off(copies, cluster, rule, commands),
         )
 
 
-def _switch_off(copies: Sequence[Found], cluster: Cluster, rule: NamingRule | None) -> list[str]:
+def _switch_off(
+    copies: Sequence[Found], cluster: Cluster, rule: NamingRule | None, commands: Commands
+) -> list[str]:
     """Return how to deactivate the only copy that controls no objects."""
     empty = [one for one in copies if not _count_objects(one, cluster)]
     if len(copies) != 2 or len(empty) != 1:
         return [
             "deactivate the copy that controls no objects, and keep the other one; to see which that is: "
-            + xplock("doctor")
+            + commands.doctor()
         ]
     (one,) = empty
     fields = '"revisionActivationPolicy":"Manual"'
     if rule is not NamingRule.DIGEST:
         fields += ',"skipDependencyResolution":true'
-    commands = [_patch(one.resource, f'{{"spec":{{{fields}}}}}')]
+    run = [commands.patch(one.resource, f'{{"spec":{{{fields}}}}}')]
     if rule is not NamingRule.GENERATION and one.object.current_revision:
         revision = f"{one.object.kind.lower()}revision.{PACKAGE_GROUP}/{one.object.current_revision}"
-        commands.append(_patch(revision, _INACTIVE))
-    return [f"switch off {one.title}, which controls no objects; keep the other copy:", *commands]
+        run.append(commands.patch(revision, _INACTIVE))
+    return [f"switch off {one.title}, which controls no objects; keep the other copy:", *run]
 
 
 def _describe_objects(one: Found, cluster: Cluster) -> str:
@@ -163,19 +181,19 @@ def _count_objects(one: Found, cluster: Cluster) -> int:
     return max((revision.objects for revision in cluster.revisions_of(one.object)), default=0)
 
 
-def _find_doubles(packages: Sequence[Found]) -> Iterator[Refusal]:
+def _find_doubles(packages: Sequence[Found], commands: Commands) -> Iterator[Refusal]:
     names: dict[Source, list[Found]] = {}
     for one in packages:
         names.setdefault(one.source, []).append(one)
     for source, found in names.items():
         if len(found) > 1:
-            resources = " ".join(one.resource for one in found)
+            resources = [one.resource for one in found]
             yield Refusal(
                 f"{source} is installed as {' and '.join(one.title for one in found)}",
                 ["a second object for one source stops every package in the cluster"],
                 [
                     "keep the one that controls objects, and delete the other once it is switched off:",
-                    f"kubectl get {resources} -o wide",
+                    commands.kubectl("get", *resources, "-o", "wide"),
                 ],
             )
 
@@ -203,51 +221,47 @@ def _find_taken(packages: Sequence[Found], everything: Sequence[Found]) -> Itera
                 )
 
 
-def _find_unusable(one: Found) -> Iterator[Refusal]:
+def _find_unusable(one: Found, commands: Commands) -> Iterator[Refusal]:
     reference = one.reference
     if reference.tag and reference.digest:
         yield Refusal(
             f"{one.title} has both a tag and a digest in spec.package",
             [f"it is {reference}; Crossplane takes {reference.source}:{reference.tag} for its source"],
-            [_set_package(one.resource, f"{reference.source}:{reference.tag}")],
+            [_set_package(one.resource, f"{reference.source}:{reference.tag}", commands)],
         )
     elif one.object.spec.get("packagePullPolicy") == "Never":
         yield Refusal(
             f"{one.title} is never pulled, so its bytes are in no registry",
             ["its packagePullPolicy is Never"],
-            [f"pull it: {_patch(one.resource, _PULLED)}"],
+            [f"pull it: {commands.patch(one.resource, _PULLED)}"],
         )
     elif one.is_off:
-        yield _refuse_off(one)
+        yield _refuse_off(one, commands)
     elif not one.object.current_revision or one.object.current_identifier not in ("", one.object.package):
         has = one.object.current_identifier or "nothing yet"
         yield Refusal(
             f"{one.title} is not installed as its object says",
             [f"spec.package is {one.object.package}, and installed is {visible(has)}"],
             [
-                f"see what it waits for: {shell('kubectl', 'describe', one.resource)}",
+                f"see what it waits for: {commands.kubectl('describe', one.resource)}",
                 "then adopt the cluster again",
             ],
         )
 
 
-def _refuse_off(one: Found) -> Refusal:
+def _refuse_off(one: Found, commands: Commands) -> Refusal:
     revision = f"{one.object.kind.lower()}revision.{PACKAGE_GROUP}/{one.object.current_revision}"
     return Refusal(
         f"{one.title} is switched off",
         ["its revisionActivationPolicy is Manual, and no revision of it is active"],
         [
-            f"if it is wanted: {_patch(revision, _ACTIVE)}",
-            f"if another package has taken its place, and controls its objects: {shell('kubectl', 'delete', one.resource)}",
+            f"if it is wanted: {commands.patch(revision, _ACTIVE)}",
+            f"if another package has taken its place, and controls its objects: {commands.kubectl('delete', one.resource)}",
             "or adopt the others by name: --only SRC",
         ],
     )
 
 
-def _set_package(resource: str, reference: str) -> str:
+def _set_package(resource: str, reference: str, commands: Commands) -> str:
     value = f'{{"spec":{{"package":"{reference}"}}}}'
-    return f"correct it: {_patch(resource, value)}"
-
-
-def _patch(resource: str, value: str) -> str:
-    return shell("kubectl", "patch", resource, "--type", "merge", "-p", value)
+    return f"correct it: {commands.patch(resource, value)}"

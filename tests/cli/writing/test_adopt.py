@@ -235,7 +235,6 @@ def test_all_reasons_against_it_come_at_once(world: World) -> None:
     done.assert_refused(
         4,
         "the Lock has xpkg.example.org/acme/base 2 times",
-        "xpkg.example.org/acme/base is installed as Provider acme-base and Provider my-base",
         "Configuration acme-app is switched off",
         "the Argo CD Application shop owns objects",
         "kubectl patch provider.pkg.crossplane.io/acme-base --type merge -p",

@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rig.builders.live_objects import Running
+from rig.builders.live_objects import Running, live_objects
 from rig.builders.live_worlds import digest_of, running, write_cluster
 from rig.builders.projects import World, at
 from rig.commands.run import Outcome, files_below, run_command
+from rig.live_api import LiveApi
 
 
 @pytest.fixture
@@ -23,10 +24,13 @@ def adopt(world: World, *packages: Running, more: tuple[str, ...] = (), entries:
     """Adopt a cluster with these packages; a refusal leaves nothing behind."""
     cluster = write_cluster(world.folder, packages, entries=entries)
     folder = world.folder / "platform"
-    layout = ("--layout", f"xpkg.example.org={world.layout}")
-    done = run_command("adopt", str(cluster), "--to", str(folder), *layout, *more)
+    done = run_command("adopt", str(cluster), "--to", str(folder), *layout_of(world), *more)
     assert (done.code == 0) == bool(folder.exists() and files_below(folder))
     return done
+
+
+def layout_of(world: World) -> tuple[str, str]:
+    return "--layout", f"xpkg.example.org={world.layout}"
 
 
 def base(world: World, **more: Any) -> Running:
@@ -169,3 +173,19 @@ def test_a_cluster_without_a_lock_is_refused(world: World) -> None:
 @pytest.mark.parametrize("text", ["latest", "installed=v1.0.0", "installed="])
 def test_bytes_that_are_taken_have_to_be_named(world: World, text: str) -> None:
     adopt(world, base(world), more=("--take", text)).assert_refused(2, "neither a digest nor the registry")
+
+
+def test_commands_are_for_the_cluster_that_was_read(world: World, tmp_path: Path) -> None:
+    owned = {"argocd.argoproj.io/tracking-id": "shop:pkg.crossplane.io/Provider:/acme-base"}
+    api = LiveApi(live_objects([base(world, annotations=owned)]))
+    with api.server:
+        chosen = ["--kubeconfig", str(api.kubeconfig(tmp_path)), "--context", "made-up"]
+        done = run_command("adopt", "--to", str(world.folder / "platform"), *chosen, *layout_of(world))
+
+    done.assert_refused(4, f"kubectl {' '.join(chosen)} annotate provider.pkg.crossplane.io/acme-base")
+
+
+def test_the_diagnosis_of_files_is_asked_of_the_same_files(world: World) -> None:
+    copies = [base(world, name=name, objects=("bases.example.org",)) for name in ("my-base", "")]
+
+    adopt(world, *copies).assert_refused(4, f"xplock doctor {world.folder / 'cluster.yaml'}")
