@@ -38,7 +38,7 @@ from render.lifecycle.rules import check_plan
 from render.lifecycle.states import NOTHING_LEFT, Context, Plan
 from render.lifecycle.write import make_lock
 from render.limits import Limits
-from render.live.contradictions import note_differences
+from render.live.contradictions import note_others
 from render.live.installed import NOTHING_INSTALLED, advise_live, live_bounds, live_candidates
 from render.live.lock import LiveLock
 from render.lock.candidates import catalog_answers, locked_candidate
@@ -66,15 +66,13 @@ class LockOptions:
     allow_lower: bool = False
     # Whether a package may leave although its installed objects cannot be fetched any more.
     accept_unknown_objects: bool = False
-    # The cluster's Lock, where packages were installed before they were locked.
-    live: LiveLock | None = None
     # The command, which advice repeats with other options; without one, `lock` of the folder.
     call: LockCall | None = None
     # The policies that versions have to satisfy.
     judge: Judge = field(default_factory=Judge)
-    # Whether versions of the cluster are preferred to those of the lock before.
-    prefer_live: bool = False
-    # The digests that run in the cluster.
+    # The Lock of a cluster that is adopted: its versions are preferred to those of the lock before.
+    live: LiveLock | None = None
+    # The digests that run there.
     installed: Mapping[Reference, Digest] = field(default_factory=dict)
     # The packages of another folder's lock whose versions and digests are taken over, and no others.
     promoted: Mapping[Source, LockedPackage] = field(default_factory=dict)
@@ -186,8 +184,6 @@ def _make_wanted(inputs: Inputs, context: Context, options: LockOptions) -> Want
     )
     kept, freed = kept_candidates(before, upgrade)
     stale = stale_bounds(before, neighbours.using_packages)
-    there = {} if options.upgrade_everything else live_candidates(context.live, before)
-    first = live_candidates(context.live, Lock()) if options.prefer_live else {}
     installed = live_bounds(context.live, inputs.roots, before, settings.crossplane_version)
     return Wanted(
         roots=inputs.roots,
@@ -195,7 +191,7 @@ def _make_wanted(inputs: Inputs, context: Context, options: LockOptions) -> Want
         catalog=settings.catalog,
         catalog_rows=inputs.catalog_rows,
         kept_answers={} if options.upgrade_everything else catalog_answers(before),
-        preferred={**there, **kept, **first, **promoted_candidates(options.promoted)},
+        preferred={**kept, **live_candidates(context.live), **promoted_candidates(options.promoted)},
         pinned={**pinned_digests(before, kept), **options.installed, **promoted_digests(options.promoted)},
         upgraded=freed,
         asked={source: request for source, request in upgrade.packages.items() if request},
@@ -228,7 +224,7 @@ def _notes(plan: Plan, lock: Lock) -> Iterator[str]:
     yield from note_unknown_objects(plan)
     yield from note_unclaimed(lock)
     yield from note_takeovers(plan)
-    yield from note_differences(lock, before, plan.context.live)
+    yield from note_others(lock, plan.context.live)
     if plan.context.live is NOTHING_INSTALLED:
         yield from advise_live(before, lock, crossplane, plan.context.folder)
     if before.installed() and not lock.installed():

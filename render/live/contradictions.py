@@ -4,22 +4,17 @@ A second object for one source stops every package of a cluster. So a lock keeps
 refused with the roots that keep them.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 
 from render.errors import Unsatisfiable
-from render.live.lock import LiveLock, LivePackage
+from render.live.lock import LiveLock
 from render.live.names import Installed, parse_live_source, read_installed, without_tag
 from render.lock.model import Lock, LockedPackage
-from render.packages import PACKAGE_GROUP, Kind
-from render.references import PartialSource, Source, is_digest
+from render.references import PartialSource, Source
 from render.texts import counted, first_names
 
 _SHOWN = 5
 _SECOND_OBJECT = "a second object for one source stops every package in the cluster"
-
-
-class DoubledSource(Unsatisfiable):
-    """A cluster with two objects for one source."""
 
 
 class UnclearSource(Unsatisfiable):
@@ -46,54 +41,25 @@ def find_contradictions(
     after: Lock, before: Lock, live: LiveLock, moved: Collection[Source]
 ) -> Iterator[Unsatisfiable]:
     """Yield the errors of a lock that would not keep what its cluster has."""
-    yield from _find_doubles(live)
     yield from _find_unclear(after, live)
     installed = {one.source: one for one in read_installed(live)}
     yield from _find_moves(installed, before, moved)
     pairs = [(p, installed[p.cluster_source]) for p in after.in_order() if p.cluster_source in installed]
     yield from _find_kinds(pairs)
-    yield from _find_names(pairs, before)
+    yield from _find_names(pairs)
     yield from _find_taken(after, installed.values())
 
 
-def note_differences(after: Lock, before: Lock, live: LiveLock) -> Iterator[str]:
-    """Yield notes about versions that a first lock would change in its cluster, and about packages it does not have."""
-    known = {package.cluster_source: package for package in (*after.installed(), *after.provided.values())}
-    more = []
-    for one in read_installed(live):
-        package = known.get(one.source)
-        if package is None:
-            more.append(f"{one.source} {one.entry.version}")
-        elif one.source not in before.packages and one.entry.version not in (
-            package.version_tag,
-            package.digest,
-        ):
-            yield f"{one.source} changes: the cluster has {one.entry.version}, and the lock {package.version}"
+def note_others(after: Lock, live: LiveLock) -> Iterator[str]:
+    """Yield a note about packages of the cluster that the lock does not have."""
+    known = {package.cluster_source for package in (*after.installed(), *after.provided.values())}
+    more = [f"{one.source} {one.entry.version}" for one in read_installed(live) if one.source not in known]
     if more:
         verb = "stays as it is" if len(more) == 1 else "stay as they are"
         yield (
             f"the cluster has {counted(len(more), 'package')} that nothing here asks for, which {verb}: "
             f"{first_names(more, _SHOWN)}"
         )
-
-
-def _find_doubles(live: LiveLock) -> Iterator[DoubledSource]:
-    entries: dict[str, list[LivePackage]] = {}
-    for entry in live.packages:
-        entries.setdefault(entry.source, []).append(entry)
-    for source, found in entries.items():
-        if len(found) > 1:
-            names = [entry.name for entry in found]
-            kinds = f"{(found[0].kind or Kind.PROVIDER).lower()}revisions.{PACKAGE_GROUP}"
-            yield DoubledSource(
-                f"the cluster's Lock has {source} {'twice' if len(found) == 2 else f'{len(found)} times'}",
-                why=[f"the revisions are {' and '.join(names)}", _SECOND_OBJECT],
-                next=[
-                    "deactivate the one that controls no objects, and keep the other; to see which one that is:",
-                    f"kubectl get {kinds} {' '.join(names)} -o yaml",
-                    "then lock with the cluster's new Lock",
-                ],
-            )
 
 
 def _find_unclear(after: Lock, live: LiveLock) -> Iterator[UnclearSource]:
@@ -114,7 +80,7 @@ def _find_unclear(after: Lock, live: LiveLock) -> Iterator[UnclearSource]:
                     ],
                     next=[
                         f"set spec.package of that object to {known}:{package.version_tag or 'TAG'}, and wait for it",
-                        "then lock with the cluster's new Lock",
+                        "then adopt the cluster again",
                     ],
                 )
 
@@ -128,7 +94,7 @@ def _find_moves(
                 f"the cluster has {source}, and it was never locked",
                 why="a move hands over the object of a lock before; without one, both packages would be active",
                 next=[
-                    f"ask for {source} as the cluster has it, without its successors, lock that, and let it sync",
+                    f"adopt {source} as the cluster has it, without the move and its successors, and let that sync",
                     "then make the move",
                 ],
             )
@@ -144,16 +110,14 @@ def _find_kinds(pairs: Iterable[tuple[LockedPackage, Installed]]) -> Iterator[In
             )
 
 
-def _find_names(
-    pairs: Iterable[tuple[LockedPackage, Installed]], before: Lock
-) -> Iterator[InstalledOtherwise]:
+def _find_names(pairs: Iterable[tuple[LockedPackage, Installed]]) -> Iterator[InstalledOtherwise]:
     wrong = [(package, one) for package, one in pairs if not one.may_be(package.object_name)]
     if not wrong:
         return
     yield InstalledOtherwise(
         f"the cluster has {counted(len(wrong), 'package')} under {'another name' if len(wrong) == 1 else 'other names'}",
         why=[_SECOND_OBJECT, *(_describe(package, one) for package, one in wrong)],
-        next=[*_advise(wrong), *_start_over(wrong, before)],
+        next=[_advise(package, one) for package, one in wrong],
     )
 
 
@@ -162,48 +126,12 @@ def _describe(package: LockedPackage, one: Installed) -> str:
     return f"{package.cluster_source} is {there} there, and would be {package.object_name} as well"
 
 
-def _advise(wrong: Sequence[tuple[LockedPackage, Installed]]) -> Iterator[str]:
-    named = [(package, one.object_name) for package, one in wrong if one.object_name]
-    roots = [(package, name) for package, name in named if package.root is not None]
-    for package, name in roots:
-        yield f"name {package.cluster_source} {name} where you ask for it"
-    made = [(package, one) for package, one in wrong if one.object_name and package.root is None]
-    if made:
-        yield "ask for what the cluster has, in a manifest of the folder:"
-        for i, (package, one) in enumerate(made):
-            yield from ["---"] * bool(i)
-            yield from _manifest(package, one)
-        yield "its other fields are in the cluster, and are yours to add: " + _get(
-            made[0][0].kind, str(made[0][1].object_name)
-        )
-    for package, one in wrong:
-        if not one.object_name:
-            yield f"find the object of {package.cluster_source}, and ask for it under its name: {_get(package.kind)}"
-
-
-def _manifest(package: LockedPackage, one: Installed) -> list[str]:
-    version = one.entry.version
-    return [
-        f"apiVersion: {PACKAGE_GROUP}/v1",
-        f"kind: {package.kind}",
-        "metadata:",
-        f"  name: {one.object_name}",
-        "spec:",
-        f"  package: {package.cluster_source}{'@' if is_digest(version) else ':'}{version}",
-    ]
-
-
-def _get(kind: Kind, name: str = "") -> str:
-    what = f"{kind.lower()}.{PACKAGE_GROUP}/{name}" if name else f"{kind.lower()}s.{PACKAGE_GROUP}"
-    return f"kubectl get {what} -o {'yaml' if name else 'wide'}"
-
-
-def _start_over(wrong: Iterable[tuple[LockedPackage, Installed]], before: Lock) -> list[str]:
-    if not any(package.source in before.packages for package, _ in wrong):
-        return []
-    return [
-        "the lock has other names, so start over, unless they are in the cluster: add --new to this command"
-    ]
+def _advise(package: LockedPackage, one: Installed) -> str:
+    if package.root is None:
+        return f"adopt {package.cluster_source}, too: --only {package.cluster_source}"
+    if one.object_name:
+        return f"name {package.cluster_source} {one.object_name} where you ask for it"
+    return f"ask for {package.cluster_source} under the name that its object has"
 
 
 def _find_taken(after: Lock, installed: Iterable[Installed]) -> Iterator[ObjectInUse]:
@@ -221,7 +149,7 @@ def _find_taken(after: Lock, installed: Iterable[Installed]) -> Iterator[ObjectI
             ],
             next=[
                 f"give {package.cluster_source} a name of its own in a manifest, or",
-                f"ask for {one.source} first, lock that, and move it in a later lock",
+                f"adopt {one.source} first, and move it in a later lock",
             ],
         )
 

@@ -50,15 +50,13 @@ def live_bounds(
             yield Bound(edge, Candidate(holder.version, parse_candidate(holder.version)), (advice,))
 
 
-def live_candidates(live: LiveLock, before: Lock) -> dict[Source, Candidate]:
-    """Return the versions of packages that a cluster has and the lock does not know yet: they stay while they fit."""
+def live_candidates(live: LiveLock) -> dict[Source, Candidate]:
+    """Return the versions of the packages that a cluster has."""
     found = {
         one.source: (one.entry.version, parse_candidate(one.entry.version)) for one in read_installed(live)
     }
     return {
-        source: Candidate(tag, version)
-        for source, (tag, version) in found.items()
-        if version is not None and source not in before.packages and source not in before.deactivated
+        source: Candidate(tag, version) for source, (tag, version) in found.items() if version is not None
     }
 
 

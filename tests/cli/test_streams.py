@@ -102,7 +102,7 @@ def test_the_version_needs_a_stdout(project: Path) -> None:
         assert done.stderr.startswith("error: the result cannot be written\n")
 
 
-@pytest.mark.parametrize("command", [["diff", "-"], ["lock", "--live", "-"], ["retire", "--live", "-", "x"]])
+@pytest.mark.parametrize("command", [["diff", "-"], ["retire", "--live", "-", "x"]])
 def test_a_closed_stdin_is_an_empty_one(project: Path, command: list[str]) -> None:
     done = shell("XPLOCK <&-", project, command, "")
 

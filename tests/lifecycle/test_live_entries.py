@@ -110,14 +110,6 @@ def test_what_is_taken_over_keeps_the_versions_that_the_cluster_has() -> None:
     assert states(told.current) == {"base": "v1.0.0", "app": "v1.0.0"}
 
 
-def test_a_package_that_an_entry_names_is_not_upgraded_with_everything_else() -> None:
-    told = story()
-
-    told.lock(called("base"), "app", options=changed(HAND_MADE, upgrade_everything=True))
-
-    assert states(told.current) == {"base": "v1.0.0", "app": "v1.1.0"}
-
-
 def test_another_version_that_is_asked_for_at_once_is_refused_with_the_way_to_it() -> None:
     with pytest.raises(NoSolution) as caught:
         story().lock(called("base v1.1.0"), "app", options=HAND_MADE)
@@ -127,32 +119,6 @@ def test_another_version_that_is_asked_for_at_once_is_refused_with_the_way_to_it
         f"ask for {named('base')} v1.0.0, which the cluster has, and change it in a later lock"
         in caught.value.next
     )
-
-
-def test_under_the_name_that_crossplane_derives_it_is_free_to_change() -> None:
-    told = story()
-
-    told.lock("base", "app", options=changed(DERIVED, upgrade_everything=True))
-
-    assert states(told.current) == {"base": "v1.1.0", "app": "v1.1.0"}
-
-
-def test_a_package_that_no_entry_names_is_free_to_change() -> None:
-    told = story()
-
-    there = live(entry("base v1.0.0"), entry("app v1.0.0"))
-    told.lock(called("base"), options=changed(there, upgrade_everything=True))
-
-    assert states(told.current) == {"base": "v1.1.0"}
-
-
-def test_a_cluster_that_has_not_followed_yet_holds_nothing_back() -> None:
-    told = story()
-    told.lock(called("base v1.1.0"), "app v1.0.0")
-
-    told.lock(called("base"), "app v1.0.0", options=HAND_MADE)
-
-    assert states(told.current)["base"] == "v1.1.0"
 
 
 def test_a_package_that_is_there_by_its_digest_keeps_it() -> None:
@@ -172,7 +138,7 @@ def test_a_name_that_only_the_lock_knows_counts() -> None:
     told = story()
     told.lock(called("base v1.0.0"), "app v1.0.0")
 
-    told.lock("app v1.1.0", options=changed(HAND_MADE, upgrade_everything=True))
+    told.lock("app v1.1.0", options=HAND_MADE)
 
     assert states(told.current) == {"base": "v1.0.0", "app": "v1.1.0"}
 

@@ -199,13 +199,12 @@ class _Job:
 
     def _resolve(self, crossplane: Version | None, digests: Mapping[str, Digest]) -> tuple[Inputs, Outcome]:
         inputs = self._inputs(crossplane)
-        before = _with_live_names(self._target.current, self._packages)
+        before = _with_live_names(self._target.current, self._everything)
         limits = self._operator.limits
         around = read_neighbours(inputs.folder, inputs.settings.uses, limits)
         self._resolver.follow(
             LockOptions(
                 live=self._live,
-                prefer_live=True,
                 installed={
                     Reference(one.source, one.reference.tag): digests[one.title]
                     for one in self._packages

@@ -70,13 +70,6 @@ if TYPE_CHECKING:
     help="Let a package leave although its objects can no longer be compared with those of packages that come.",
 )
 @click.option(
-    "--live",
-    metavar="FILE",
-    type=click.File("rb"),
-    help="The Lock of a cluster in which packages were installed before they were locked, as `kubectl get lock lock "
-    "-o yaml` prints it; - for stdin. The lock remembers which packages are attached there.",
-)
-@click.option(
     "--mimic",
     "mimics",
     is_flag=True,
@@ -113,7 +106,6 @@ def lock(
     new: bool,
     allow_downgrade: bool,
     accept_unknown: bool,
-    live: BinaryIO | None,
     mimics: bool,
     flag: str | None,
     there: BinaryIO | None,
@@ -135,12 +127,10 @@ def lock(
     head_start = start_requests(operator, output, folders[0], layouts) if starts else None
     # Imported late: the first requests are under way meanwhile.
     import render.yaml.libyaml  # noqa: F401 - parses their answers
-    from render.app.diff import read_live_lock
     from render.app.lock import lock_folders
     from render.app.resolver import Resolver
     from render.lifecycle.update import LockOptions
 
-    cluster = read_live_lock(live, operator.limits) if live else None
     flags = {
         "-U": everything,
         "--offline": offline,
@@ -148,8 +138,8 @@ def lock(
         "--allow-downgrade": allow_downgrade,
         "--accept-unknown-objects": accept_unknown,
     }
-    call = _repeat_call(folders, packages, flags, layouts, live)
-    options = LockOptions(packages, everything, allow_downgrade, accept_unknown, cluster, call)
+    call = _repeat_call(folders, packages, flags, layouts)
+    options = LockOptions(packages, everything, allow_downgrade, accept_unknown, call)
     resolver = Resolver(
         operator,
         output,
@@ -190,14 +180,10 @@ def _repeat_call(
     packages: Sequence[str],
     flags: Mapping[str, bool],
     layouts: Sequence[tuple[str, Path]],
-    live: BinaryIO | None,
 ) -> LockCall:
     """Return this call as advice repeats it: with everything that decides about versions."""
     words = [flag for flag, given in flags.items() if given]
     words += layout_words(layouts)
-    # What was read from stdin is gone.
-    if live and getattr(live, "name", "<stdin>") != "<stdin>":
-        words += ["--live", live.name]
     words += given_words(click.get_current_context())
     return LockCall(tuple(map(str, folders)), tuple(packages), tuple(words))
 
