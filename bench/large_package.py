@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO
 
-from bench.measure import best_seconds, print_ratio, python
+from bench.measure import best_seconds, peak_megabytes, print_ratio, python
 from render.limits import Limits
 from render.xpkg.building.packing import compress, pack_tar
 from render.xpkg.contents import read_contents
@@ -90,15 +90,9 @@ def _read(file: IO[bytes]) -> None:
 
     contents = read_contents(package_yaml(), limits)
     print(
-        f"  {len(contents.objects):,} objects, {_peak_megabytes():.0f} MB resident (goal 150 MB)",
+        f"  {len(contents.objects):,} objects, {peak_megabytes():.0f} MB resident (goal 150 MB)",
         file=sys.stderr,
     )
-
-
-def _peak_megabytes() -> float:
-    # Not getrusage: that starts with what the parent had in memory when it forked.
-    status = Path("/proc/self/status").read_text()
-    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))) / 1024
 
 
 if __name__ == "__main__":

@@ -36,6 +36,13 @@ def print_ratio(what: str, seconds: float, base: float, goal: float) -> None:
     print(f"{what:<58} {seconds * 1000:9.1f} ms  {ratio:6.2f} x  (goal {goal:g} x)  {verdict}")
 
 
+def peak_megabytes() -> float:
+    """Return the most memory that this process has had."""
+    # Not getrusage: that starts with what the parent had in memory when it forked.
+    status = Path("/proc/self/status").read_text()
+    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))) / 1024
+
+
 def python(*arguments: str) -> list[str]:
     """Return a command that runs this Python."""
     return [sys.executable, *arguments]

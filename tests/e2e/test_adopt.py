@@ -35,7 +35,7 @@ _BY_ARGOCD = {"argocd.argoproj.io/tracking-id", "kubectl.kubernetes.io/last-appl
 _NAMES = ["acme-function-nop", "acme-provider-store", "lone", "networks", "shop"]
 
 
-def test_a_cluster_is_adopted_pinned_and_upgraded_without_a_change_that_nobody_asked_for(
+def test_a_cluster_is_adopted_pinned_and_upgraded_without_an_unwanted_change(
     cluster: LiveCluster,
 ) -> None:
     install_by_hand(cluster)

@@ -1,4 +1,4 @@
-"""Two objects for one source stop every package of a cluster; `xplock check` refuses them before anybody applies them."""
+"""Two objects for one source stop every package of a cluster; `xplock check` refuses them before they are applied."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a cluster's Lock says of packages that were attached by hand, before anybody locked them."""
+"""What a cluster's Lock says of packages that were attached by hand, before they were locked."""
 
 from dataclasses import replace as changed
 
@@ -143,7 +143,7 @@ def test_a_name_that_only_the_lock_knows_counts() -> None:
     assert states(told.current) == {"base": "v1.0.0", "app": "v1.1.0"}
 
 
-def test_a_name_of_ones_own_for_what_nobody_needs_raises_no_question() -> None:
+def test_a_name_given_to_a_package_that_nothing_needs_raises_no_question() -> None:
     told = story()
 
     told.lock(called("base v1.0.0"))

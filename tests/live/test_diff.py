@@ -188,7 +188,7 @@ def test_a_detached_package_that_never_had_an_entry_must_not_have_one() -> None:
     assert [item.source for item in found.removed] == [f"{ACME}/app"]
 
 
-def test_what_depends_on_nothing_may_have_left_an_entry_that_names_nobody() -> None:
+def test_what_depends_on_nothing_may_have_left_an_entry_that_names_nothing() -> None:
     leaf = lock([package("app v1.0.0", detached=USED)])
 
     assert diff_live(leaf, LiveLock((entry("app v1.0.0"),)), V23).equal

@@ -15,7 +15,7 @@ from render.yaml.writer import format_document
 
 _LONGEST_NAME = 200
 _RUNTIME = "runtimeConfigRef"
-# Made by Crossplane in every cluster, and empty unless someone changed it.
+# Made by Crossplane in every cluster, and empty unless it was changed.
 _DEFAULT_RUNTIME = "default"
 
 

@@ -1,4 +1,4 @@
-"""Which packages somebody asked for, and which ones Crossplane made as dependencies.
+"""Which packages a user asked for, and which ones Crossplane made as dependencies.
 
 Crossplane's resolver writes the name and spec.package, and nothing else; so does its init container.
 """
@@ -59,7 +59,7 @@ def _dependants(packages: Iterable[Found]) -> Mapping[Source, list[Found]]:
 
 
 def _why_chosen(one: Found, dependants: Sequence[Found]) -> str:
-    """Return why somebody asked for a package; empty if Crossplane made it."""
+    """Return why a package counts as asked for; empty if Crossplane made it."""
     if one.name != object_name(one.source):
         return "its name was given to it"
     fields = sorted(chosen_spec(one.object.spec))
@@ -68,7 +68,7 @@ def _why_chosen(one: Found, dependants: Sequence[Found]) -> str:
     if chosen_metadata(one.object.metadata):
         return "it has labels or annotations"
     if not dependants:
-        return "nothing in the Lock depends on it, and it cannot be told who asked for it"
+        return "nothing in the Lock depends on it, so a user or a removed package asked for it"
     if one.reference.digest and not _is_asked_by_digest(one, dependants):
         return "it is installed by a digest that no package asks for"
     return ""

@@ -55,7 +55,7 @@ def _rewritten(package: PackageObject) -> list[str]:
         return []
     configs = [one.name for one in package.applied if one.reason == "RewriteImage"]
     return [
-        f"ImageConfig {first_names(configs, _SHOWN) or 'of the cluster'} leads to {package.resolved_package}"
+        f"ImageConfig {first_names(configs, _SHOWN) or 'of the cluster'} rewrites it to {package.resolved_package}"
     ]
 
 

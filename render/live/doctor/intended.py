@@ -1,4 +1,4 @@
-"""States that somebody may have meant: paused, switched off, and ImageConfigs that no package uses."""
+"""States that may be intended: paused, switched off, and ImageConfigs that no package uses."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ def _paused(case: Case, key: ObjectKey, package: ObjectKey) -> Finding:
         (f"it has the annotation {PAUSED}",),
         key,
         (kubectl(case, "annotate", f"{key[0].lower()}.pkg", key[1], f"{PAUSED}-"),),
-        "somebody has paused it, maybe for a reason",
+        "it was paused by hand, maybe for a reason",
         "Crossplane works on it again",
         (key,),
         tuple(case.open_of(there)) if there else (),

@@ -24,7 +24,7 @@ def find_webhooks(case: Case) -> Iterator[Finding]:
             (shorten(trouble.message),),
             ("Secret", secret),
             (kubectl(case, "get", "secret", secret, "--namespace", case.namespace, "-o", "name"),),
-            "with the package runtime External, whoever runs the package has to make it",
+            "with the package runtime External, Crossplane does not make it: create it where the package runs",
             "without the Secret, Crossplane's own pod says why it does not make it",
             (trouble.package,),
             (trouble, *_rest(case, trouble)),

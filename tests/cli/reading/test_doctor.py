@@ -95,7 +95,7 @@ def test_kubectl_is_asked_and_only_reads(tmp_path: Path, capsys: pytest.CaptureF
     assert "secrets" not in api.asked()
 
 
-def test_what_kubectl_printed_can_be_saved_for_someone_else(
+def test_what_kubectl_printed_can_be_saved_and_diagnosed_elsewhere(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api, saved = LiveApi(STATES["paused"]()), tmp_path / "cluster.json"

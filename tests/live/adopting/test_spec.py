@@ -1,4 +1,4 @@
-"""Only what somebody chose goes into a manifest: no defaults of the API, and no notes of other tools."""
+"""Only what a user chose goes into a manifest: no defaults of the API, and no notes of other tools."""
 
 from typing import Any
 
