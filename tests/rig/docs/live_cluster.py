@@ -1,13 +1,14 @@
 """The running cluster of a page: an API that kubectl reads, and the registry that its packages came from."""
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from rig.builders.live_objects import Running, crossplane_deployment, live_objects
+from rig.builders.live_objects import Object, Running, crossplane_deployment, live_objects
 from rig.builders.live_worlds import running
 from rig.builders.projects import World
+from rig.builders.stuck import STATES
 from rig.live_api import LiveApi
 
 
@@ -38,9 +39,20 @@ def cluster_packages(world: World) -> list[Running]:
 
 @contextmanager
 def live_cluster() -> Iterator[dict[str, str]]:
-    """Run the API, and yield the variable by which kubectl finds it."""
+    """Run the API of a healthy cluster, and yield the variable by which kubectl finds it."""
     with tempfile.TemporaryDirectory() as scratch:
         world = publish_packages(Path(scratch))
-        api = LiveApi(live_objects(cluster_packages(world), crossplane_deployment("v2.3.4")))
-        with api.server:
-            yield {"KUBECONFIG": str(api.kubeconfig(Path(scratch)))}
+        with _serve(live_objects(cluster_packages(world), crossplane_deployment("v2.3.4"))) as variables:
+            yield variables
+
+
+def stuck_cluster() -> AbstractContextManager[dict[str, str]]:
+    """Run the API of a cluster with one source under two names."""
+    return _serve(STATES["poisoned-lock"]())
+
+
+@contextmanager
+def _serve(objects: Sequence[Object]) -> Iterator[dict[str, str]]:
+    api = LiveApi(objects)
+    with tempfile.TemporaryDirectory() as scratch, api.server:
+        yield {"KUBECONFIG": str(api.kubeconfig(Path(scratch)))}

@@ -8,13 +8,11 @@ from pathlib import Path
 from render.lock.model import Lock
 from render.system.files import LOCK_FILE
 from rig.builders.live_locks import Entry, format_live_lock
-from rig.builders.live_objects import format_objects
 from rig.builders.locks import package, write_lock
 from rig.builders.projects import World, at, small_world
-from rig.builders.stuck import STATES
 from rig.deploy.kustomize import ARGOCD, DEPLOY
 from rig.docs.examples import EXAMPLES
-from rig.docs.live_cluster import live_cluster, publish_packages
+from rig.docs.live_cluster import live_cluster, publish_packages, stuck_cluster
 from rig.docs.machine import Machine, copy_clone
 from rig.docs.mirror_registry import mirror_registry
 from rig.docs.move_examples import begin_step, read_steps
@@ -31,8 +29,8 @@ def find_scene(name: str) -> Scene:
 
 def surroundings(name: str) -> AbstractContextManager[dict[str, str]]:
     """Return the servers of a scene, with the variables by which programs find them."""
-    if name == "running-cluster":
-        return live_cluster()
+    if name in ("running-cluster", "stuck"):
+        return live_cluster() if name == "running-cluster" else stuck_cluster()
     return mirror_registry() if name.startswith(("mirror ", "air-gap ")) else nullcontext({})
 
 
@@ -105,10 +103,9 @@ def _first_edge(_: str) -> Scene:
 
 
 def _stuck(_: str) -> Scene:
-    """What kubectl printed of a cluster with one source under two names, and a folder that has locked it."""
+    """A folder that has locked a package which a cluster has under two names."""
 
     def make(_: Path, folder: Path, __: Machine) -> Path:
-        (folder / "cluster.yaml").write_text(format_objects(STATES["poisoned-lock"]()))
         world = World(folder)
         world.publish("net v1.0.0", kind="Provider")
         project = world.project("platform", more="crossplaneVersion: v2.3.4\n")
