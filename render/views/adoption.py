@@ -38,6 +38,9 @@ def adoption_hints(made: Adoption, *, dry_run: bool) -> Iterator[str]:
     if dry_run:
         yield f"{_summary(made)}; nothing was written"
         return
+    if not made.files:
+        yield f"{_summary(made)}; nothing had to be written"
+        return
     yield f"{_summary(made)}; next: commit {as_path(made.folder)}, and let it sync"
     if made.pin is PinMode.TAG:
         yield (

@@ -12,7 +12,7 @@ from render.app.adopting.folder import TargetFolder, read_target
 from render.app.operator_settings import OperatorSettings
 from render.app.resolver import Outcome, ReadFolder, Resolver
 from render.errors import InvalidInput, Unsatisfiable
-from render.folders.neighbours import read_neighbours
+from render.folders.neighbours import Neighbours, read_neighbours
 from render.inputs.projects import Inputs
 from render.lifecycle.update import CurrentLock, LockOptions
 from render.live.adopting.commands import Commands
@@ -34,7 +34,7 @@ from render.live.adopting.files import (
 )
 from render.live.adopting.found import Found, find_packages
 from render.live.adopting.model import Adoption
-from render.live.adopting.owners import find_owner
+from render.live.adopting.owners import find_owners
 from render.live.adopting.refusals import (
     AdoptionRefused,
     Refusal,
@@ -45,6 +45,7 @@ from render.live.adopting.refusals import (
     refuse_unclear,
 )
 from render.live.adopting.roots import AdoptedRoot, find_roots
+from render.live.adopting.warnings import find_warnings
 from render.live.lock import LiveLock
 from render.live.model import Cluster
 from render.manifests.objects import render_lock
@@ -94,7 +95,9 @@ def adopt(
     target = read_target(choices, operator)
     everything, unclear = find_packages(cluster)
     packages = select_packages(choices.only, everything)
-    job = _Job(cluster, cluster.lock.lock, choices, target, resolver, operator, everything, packages)
+    around = read_neighbours(target.path, target.settings.uses, operator.limits)
+    job = _Job(cluster, cluster.lock.lock, choices, target, resolver, operator, everything, packages, around)
+    packages = job.packages
     digests, refusals = job.find_digests()
     refused = [
         *(refuse_unclear(unclear, choices.commands) if not choices.only else ()),
@@ -120,6 +123,7 @@ class _Job:
         operator: OperatorSettings,
         everything: Sequence[Found],
         packages: Sequence[Found],
+        around: Neighbours,
     ) -> None:
         self._cluster = cluster
         self._live = live
@@ -128,34 +132,37 @@ class _Job:
         self._resolver = resolver
         self._operator = operator
         self._everything = everything
-        self._packages = packages
-        self._roots = find_roots(packages)
-        configs = find_configs(cluster, packages)
+        self._around = around
+        # A folder that is used keeps what it has locked.
+        elsewhere = {one.cluster_source for _, lock in around.used for one in lock.installed()}
+        self.packages = [one for one in packages if one.source not in elsewhere]
+        self._roots = [root for root in find_roots(packages) if root.package.source not in elsewhere]
+        configs = find_configs(cluster, self.packages)
         # What another tool owns stays its own; the folder only has to know its rewrites.
-        self._configs = [one for one in configs if not find_owner(one.metadata)]
-        self._foreign = [one for one in configs if find_owner(one.metadata)]
+        self._configs = [one for one in configs if not find_owners(one.metadata)]
+        self._foreign = [one for one in configs if find_owners(one.metadata)]
 
     def owned(self) -> Iterator[tuple[str, Any]]:
         """Yield the objects that the folder would own anew."""
-        for one in self._packages:
+        for one in self.packages:
             if one.source not in self._target.sources:
                 yield one.resource, one.object.metadata
 
     def find_digests(self) -> tuple[dict[str, Digest], list[Refusal]]:
         """Return the digests of what runs, by the titles of packages, and the packages whose tags have moved."""
-        known = match_digests(self._choices.installed, self._packages)
-        for one in self._packages:
+        known = match_digests(self._choices.installed, self.packages)
+        for one in self.packages:
             if one.resolved_digest:
                 known.setdefault(one.title, one.resolved_digest)
         asked = {
             one.title: Reference(one.source, one.reference.tag)
-            for one in self._packages
+            for one in self.packages
             if one.title not in known and one.reference.tag and not one.reference.digest
         }
         inputs = self._target.inputs_for_fetching(find_rewrites([*self._configs, *self._foreign]))
         answers = self._resolver.find_digests(inputs, sorted(set(asked.values()), key=str))
         refusals = []
-        for one in self._packages:
+        for one in self.packages:
             if one.title not in asked:
                 continue
             answer = answers[asked[one.title]]
@@ -171,7 +178,7 @@ class _Job:
         """Lock what runs, render it, and compare that with the cluster."""
         crossplane, notes = self._crossplane(digests)
         inputs, outcome = self._resolve(crossplane, digests)
-        unasked = [one for one in self._packages if one.source not in outcome.after.packages]
+        unasked = [one for one in self.packages if one.source not in outcome.after.packages]
         if unasked:
             # The Lock says that something depends on them, and no metadata of a package does.
             self._roots += [AdoptedRoot(one, "no package that is locked needs it") for one in unasked]
@@ -181,9 +188,9 @@ class _Job:
         if comparison.changes:
             raise WouldChange(comparison.changes, self._choices.commands)
         asked = {root.package.source for root in self._roots}
-        dependencies = [one for one in self._packages if one.source not in asked]
+        dependencies = [one for one in self.packages if one.source not in asked]
         files = {**self._files(crossplane), LOCK_FILE: outcome.text}
-        unproven = [one.title for one in self._packages if not proving_rule(one, digests[one.title])]
+        unproven = [one.title for one in self.packages if not proving_rule(one, digests[one.title])]
         return Adoption(
             self._choices.folder,
             {name: data for name, data in files.items() if self._target.read(name) != data},
@@ -193,26 +200,26 @@ class _Job:
             comparison,
             inputs.settings.pin,
             tuple(unproven),
-            (*self._cluster.notes, *notes),
+            (*self._cluster.notes, *notes, *find_warnings(self._roots, self.packages)),
             outcome.notes,
         )
 
     def _resolve(self, crossplane: Version | None, digests: Mapping[str, Digest]) -> tuple[Inputs, Outcome]:
         inputs = self._inputs(crossplane)
         before = _with_live_names(self._target.current, self._everything)
-        limits = self._operator.limits
-        around = read_neighbours(inputs.folder, inputs.settings.uses, limits)
         self._resolver.follow(
             LockOptions(
                 live=self._live,
                 installed={
                     Reference(one.source, one.reference.tag): digests[one.title]
-                    for one in self._packages
+                    for one in self.packages
                     if one.reference.tag
                 },
             )
         )
-        return inputs, self._resolver.answer(ReadFolder(inputs, before, self._target.read(LOCK_FILE)), around)
+        return inputs, self._resolver.answer(
+            ReadFolder(inputs, before, self._target.read(LOCK_FILE)), self._around
+        )
 
     def _inputs(self, crossplane: Version | None) -> Inputs:
         return self._target.inputs(self._files(crossplane), self._operator)

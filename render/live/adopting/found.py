@@ -8,6 +8,7 @@ from render.lean import dataclass
 from render.live.lock import LivePackage
 from render.live.model import Cluster, PackageObject, Revision, RevisionState
 from render.live.names import parse_live_source, without_tag
+from render.names import object_name
 from render.packages import PACKAGE_GROUP
 from render.references import (
     Digest,
@@ -50,6 +51,11 @@ class Found:
     def resource(self) -> str:
         """The kind and the name of its object, as a word for kubectl."""
         return f"{self.object.kind.lower()}.{PACKAGE_GROUP}/{self.name}"
+
+    @property
+    def has_own_name(self) -> bool:
+        """Whether its object has another name than Crossplane would derive."""
+        return self.name != object_name(self.source)
 
     @property
     def skips_dependencies(self) -> bool:

@@ -38,20 +38,23 @@ def is_tracking(key: str, value: str) -> bool:
     return key in _TRACKING or (f"{prefix}/" in (_FLUX, _FLUX_HELM) and name in _NAMES)
 
 
-def find_owner(metadata: Metadata) -> Owner | None:
-    """Return the owner that the labels and annotations of an object name."""
+def find_owners(metadata: Metadata) -> list[Owner]:
+    """Return the owners that the labels and annotations of an object name."""
     labels, annotations = metadata.labels, metadata.annotations
+    owners = []
     if _ARGO_ID in annotations:
-        return Owner("the Argo CD Application", annotations[_ARGO_ID].partition(":")[0])
+        owners.append(Owner("the Argo CD Application", annotations[_ARGO_ID].partition(":")[0]))
     if f"{_FLUX}name" in labels:
-        return Owner("the Flux Kustomization", labels[f"{_FLUX}name"])
+        owners.append(Owner("the Flux Kustomization", labels[f"{_FLUX}name"]))
     if f"{_FLUX_HELM}name" in labels:
-        return Owner("the Flux HelmRelease", labels[f"{_FLUX_HELM}name"])
-    if _HELM[0] in annotations or labels.get(_MANAGED_BY) == "Helm":
-        return Owner("the Helm release", annotations.get(_HELM[0], labels.get(_INSTANCE, "")))
-    if _INSTANCE in labels:
-        return Owner("the Argo CD Application", labels[_INSTANCE])
-    return None
+        # Flux installs it by Helm, so both have their notes on it.
+        owners.append(Owner("the Flux HelmRelease", labels[f"{_FLUX_HELM}name"]))
+    elif _HELM[0] in annotations or labels.get(_MANAGED_BY) == "Helm":
+        owners.append(Owner("the Helm release", annotations.get(_HELM[0], labels.get(_INSTANCE, ""))))
+    # Argo CD's own label is also one that charts set by themselves.
+    if _INSTANCE in labels and not owners:
+        owners.append(Owner("the Argo CD Application", labels[_INSTANCE]))
+    return owners
 
 
 def advise_release(owner: Owner, objects: Sequence[tuple[str, Metadata]], commands: Commands) -> list[str]:

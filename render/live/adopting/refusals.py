@@ -7,7 +7,7 @@ from render.lean import dataclass
 from render.live.adopting.commands import Commands
 from render.live.adopting.digests import NamingRule
 from render.live.adopting.found import Found, complete_source
-from render.live.adopting.owners import Owner, advise_release, find_owner, names_of
+from render.live.adopting.owners import Owner, advise_release, find_owners, names_of
 from render.live.model import Cluster, Metadata, PackageObject
 from render.names import object_name
 from render.packages import PACKAGE_GROUP
@@ -87,8 +87,7 @@ def refuse_owned(objects: Iterable[tuple[str, Metadata]], commands: Commands) ->
     """Yield the owners of objects that the folder would own."""
     owned: dict[Owner, list[tuple[str, Metadata]]] = {}
     for resource, metadata in objects:
-        owner = find_owner(metadata)
-        if owner is not None:
+        for owner in find_owners(metadata):
             owned.setdefault(owner, []).append((resource, metadata))
             owned[owner].sort(key=lambda pair: pair[0])
     for owner in sorted(owned, key=str):

@@ -11,6 +11,8 @@ from render.live.adopting.spec import chosen_metadata, chosen_spec
 from render.names import object_name
 from render.references import Source
 
+_NOT_NEEDED = "nothing in the Lock depends on it, so a user or a removed package asked for it"
+
 
 @dataclass(frozen=True, slots=True)
 class AdoptedRoot:
@@ -20,6 +22,8 @@ class AdoptedRoot:
     why: str
     # Whether its manifest says that it stays attached to a package with a name given by the user.
     stays_attached: bool = False
+    # Whether it looks like a dependency, and nothing depends on it.
+    may_be_left_over: bool = False
 
 
 def find_roots(packages: Sequence[Found]) -> list[AdoptedRoot]:
@@ -30,9 +34,10 @@ def find_roots(packages: Sequence[Found]) -> list[AdoptedRoot]:
     for one in packages:
         attached = _named_dependency(one, names)
         kept = f"it stays attached to {attached}" if attached else ""
-        reasons = [why for why in (_why_chosen(one, dependants.get(one.source, [])), kept) if why]
+        chosen = _why_chosen(one, dependants.get(one.source, []))
+        reasons = [why for why in (chosen, kept) if why]
         if reasons:
-            roots.append(AdoptedRoot(one, "; ".join(reasons), stays_attached=bool(attached)))
+            roots.append(AdoptedRoot(one, "; ".join(reasons), bool(attached), chosen == _NOT_NEEDED))
     return roots
 
 
@@ -60,7 +65,7 @@ def _dependants(packages: Iterable[Found]) -> Mapping[Source, list[Found]]:
 
 def _why_chosen(one: Found, dependants: Sequence[Found]) -> str:
     """Return why a package counts as asked for; empty if Crossplane made it."""
-    if one.name != object_name(one.source):
+    if one.has_own_name:
         return "its name was given to it"
     fields = sorted(chosen_spec(one.object.spec))
     if fields:
@@ -68,7 +73,7 @@ def _why_chosen(one: Found, dependants: Sequence[Found]) -> str:
     if chosen_metadata(one.object.metadata):
         return "it has labels or annotations"
     if not dependants:
-        return "nothing in the Lock depends on it, so a user or a removed package asked for it"
+        return _NOT_NEEDED
     if one.reference.digest and not _is_asked_by_digest(one, dependants):
         return "it is installed by a digest that no package asks for"
     return ""

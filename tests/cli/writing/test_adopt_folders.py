@@ -79,6 +79,7 @@ def test_a_second_run_writes_nothing(world: World) -> None:
     assert done.code == 0, done.stderr
     assert texts(world) == before
     assert "File" not in done.stdout
+    assert "nothing had to be written" in done.stderr
 
 
 def test_a_folder_that_is_the_owner_keeps_its_manifests_and_gets_a_lock(world: World) -> None:
@@ -207,3 +208,49 @@ def test_a_package_that_stays_attached_holds_the_version_of_what_it_needs(world:
     assert "Detached" in detached.stdout
     # Up to v2.3 its entry stays until its digest changes.
     assert "until another version of" in detached.stdout
+
+
+def test_what_a_used_folder_has_locked_is_left_to_it(world: World) -> None:
+    cluster = [app(world), base(world, name="my-base")]
+    assert adopt(world, *cluster, more=("--only", "base")).code == 0
+    folder_of(world).rename(world.folder / "shared")
+    folder_of(world).mkdir()
+    settings = "uses: [../shared]\ncrossplaneVersion: v2.3.4\npin: tag\n"
+    (folder_of(world) / "xplock.yaml").write_text(settings)
+
+    done = adopt(world, *cluster)
+
+    assert done.code == 0, done.stderr
+    assert sorted(texts(world)) == ["configuration-acme-app.yaml", "crossplane.lock.yaml", "xplock.yaml"]
+    assert locked(world) == {"app": ("acme-app", "v1.0.0")}
+    assert "skipDependencyResolution: false" in texts(world)["configuration-acme-app.yaml"].decode()
+    checked = run_command("check", "--same-cluster", str(world.folder / "shared"), str(folder_of(world)))
+    assert checked.code == 0, checked.stdout
+
+
+def test_names_that_hold_versions_and_packages_left_over_are_said(world: World) -> None:
+    world.publish("old v1.0.0", kind="Provider", crds=["olds.example.org"])
+    cluster = [app(world), base(world, name="my-base"), running(world, "old v1.0.0", kind="Provider")]
+
+    done = adopt(world, *cluster)
+
+    assert done.code == 0, done.stderr
+    assert (
+        "note: Provider my-base has a name that Crossplane does not derive, and acme-app depends on it"
+        in done.stderr
+    )
+    assert "note: nothing depends on Provider acme-old" in done.stderr
+
+
+def test_two_owners_of_one_object_are_both_named(world: World) -> None:
+    labels = {"app.kubernetes.io/managed-by": "Helm", "kustomize.toolkit.fluxcd.io/name": "shop"}
+    both = base(world, labels=labels, annotations={"meta.helm.sh/release-name": "charts"})
+
+    refused = adopt(world, both)
+    folder_of(world).mkdir()
+    (folder_of(world) / "base.yaml").write_text(manifest("acme-base"))
+    done = adopt(world, both)
+
+    refused.assert_refused(4, "the Helm release charts owns", "the Flux Kustomization shop owns")
+    assert done.code == 0, done.stderr
+    assert "Provider acme-base has two owners, which undo each other's changes" in done.stderr
