@@ -61,12 +61,15 @@ class Host:
     def __init__(self, limits: Limits, now: Callable[[], float]) -> None:
         self._limits = limits
         self.slots = Slots(limits.parallel_per_host, now)
-        self.failures = 0
+        self._now = now
+        # In a row; of overloads each time that the host asked for.
+        self.failures = self.overloads = 0
+        self._asked_until = float("-inf")
         self.ever_answered = False
 
     def note_success(self) -> None:
         """Remember that the host is fine."""
-        self.failures, self.ever_answered = 0, True
+        self.failures, self.overloads, self.ever_answered = 0, 0, True
         self.slots.note_success()
 
     def note_failure(self, *, answered: bool) -> None:
@@ -74,13 +77,17 @@ class Host:
         self.failures += 1
         self.ever_answered = self.ever_answered or answered
 
-    def note_overload(self) -> None:
-        """Remember that the host asks for fewer requests, which shows that it is there."""
+    def note_overload(self, seconds: float = 0.0) -> None:
+        """Remember that the host asks for fewer requests, and for some seconds; which shows that it is there."""
         self.ever_answered = True
         self.slots.narrow()
+        # Until then, further answers are about the same overload.
+        if self._now() >= self._asked_until:
+            self.overloads += 1
+            self._asked_until = self._now() + max(seconds, _MOMENT)
 
     def tries_allowed(self) -> int:
         """Return how often a request may be tried."""
-        if self.failures >= self._limits.failures_in_a_row:
+        if self.failures >= self._limits.failures_in_a_row or self.overloads >= self._limits.attempts:
             return 0
         return self._limits.attempts if self.ever_answered else self._limits.attempts_unanswered

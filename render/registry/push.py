@@ -137,12 +137,13 @@ class _Client(oras.provider.Registry):  # type: ignore[misc]  # it has no types
         raise PushFailed(f"{self._host} keeps failing", why=_problem(response), next="try again later")
 
     def _wait(self, attempt: int, response: requests.Response | None) -> None:
-        asked = 0.0
+        seconds = 0.0
         if response is not None:
             asked = find_retry_after({name.lower(): text for name, text in response.headers.items()})
+            seconds = min(asked, self._transport.limits.retry_after_seconds)
             if is_overload(response.status_code, asked):
-                self._transport.host(self._host).note_overload()
-        wait = max(0.25 * 2**attempt, min(asked, self._transport.limits.retry_after_seconds))
+                self._transport.host(self._host).note_overload(seconds)
+        wait = max(0.25 * 2**attempt, seconds)
         self._transport.deadline.wait(wait, self._host)
 
     def put_upload(self, blob: str, container: Any, layer: Any) -> requests.Response:

@@ -66,6 +66,8 @@ class HttpRequest:
     followed: frozenset[int] = _REDIRECTS
     # The seconds that sending a large body may take.
     seconds: float = 0.0
+    # A name for requests that hosts limit apart from all others: they wait for each other, and delay nothing else.
+    apart: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +109,23 @@ class Transport:
         self._settings = settings
         self._connections = Connections(settings, limits, deadline)
         self._slots = threading.BoundedSemaphore(limits.parallel)
-        self._hosts: dict[str, Host] = {}
+        self._hosts: dict[tuple[str, str], Host] = {}
 
     def scheme(self, host: str) -> str:
         """Return the scheme for a host: http only if the operator listed it."""
         return "http" if host in self._settings.plain_http else "https"
 
-    def host(self, name: str) -> Host:
-        """Return what is known about a host."""
-        return self._hosts.setdefault(name, Host(self.limits, self.deadline.now))
+    def host(self, name: str, apart: str = "") -> Host:
+        """Return what is known about a host, or about requests that it limits apart."""
+        return self._hosts.setdefault((name, apart), Host(self.limits, self.deadline.now))
 
     @contextmanager
-    def slots(self, name: str) -> Iterator[None]:
+    def slots(self, name: str, apart: str = "") -> Iterator[None]:
         """Hold one of the requests that may run at once, of this host and of all."""
-        with self.host(name).slots.taken(self.deadline, name):
+        with ExitStack() as taken:
+            # The narrower one first, which nothing else waits for.
+            for hosts in dict.fromkeys((apart, "")):
+                taken.enter_context(self.host(name, hosts).slots.taken(self.deadline, name))
             if not self._slots.acquire(timeout=self.deadline.remaining()):
                 raise DeadlineExceeded(self.deadline.seconds, name)
             try:
@@ -130,7 +135,8 @@ class Transport:
 
     def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request, with retries, and return the response."""
-        return self.retry(host_of(split_url(request.url)), lambda: self._follow(request))
+        name = host_of(split_url(request.url))
+        return self.retry(name, lambda: self._follow(request), apart=request.apart)
 
     def send_once(self, request: HttpRequest) -> HttpResponse:
         """Send a request that cannot be repeated as it is; raise Transient if another one may succeed."""
@@ -143,7 +149,7 @@ class Transport:
             name = host_of(split_url(request.url))
             yield self.retry(name, lambda: self._follow_to_stream(request, opened))
 
-    def retry(self, name: str, attempt: Callable[[], _Result]) -> _Result:
+    def retry(self, name: str, attempt: Callable[[], _Result], *, apart: str = "") -> _Result:
         """Try something that needs a host until it succeeds, or there is no sense in going on."""
         tries = 0
         while True:
@@ -152,21 +158,23 @@ class Transport:
                 result = attempt()
             except Transient as trouble:
                 tries += 1
-                self._note(trouble.host or name, trouble)
-                self._wait_or_give_up(trouble.host or name, tries, trouble)
+                blamed = self.host(trouble.host or name, apart if trouble.overloaded else "")
+                self._note(blamed, trouble)
+                self._wait_or_give_up(trouble.host or name, blamed, tries, trouble)
             else:
-                self.host(name).note_success()
+                for hosts in dict.fromkeys((apart, "")):
+                    self.host(name, hosts).note_success()
                 return result
 
-    def _note(self, name: str, trouble: Transient) -> None:
+    def _note(self, host: Host, trouble: Transient) -> None:
         if trouble.overloaded:
-            self.host(name).note_overload()
+            host.note_overload(min(trouble.retry_after, self.limits.retry_after_seconds))
         else:
-            self.host(name).note_failure(answered=trouble.answered)
+            host.note_failure(answered=trouble.answered)
 
-    def _wait_or_give_up(self, name: str, tries: int, trouble: Transient) -> None:
+    def _wait_or_give_up(self, name: str, host: Host, tries: int, trouble: Transient) -> None:
         self.deadline.check(f"{name}: {trouble.problem}")
-        if tries >= self.host(name).tries_allowed():
+        if tries >= host.tries_allowed():
             raise RegistryUnreachable(
                 f"{name} gave no usable answer",
                 why=f"{trouble.problem} (tried {tries} times)" if tries > 1 else trouble.problem,
@@ -201,7 +209,7 @@ class Transport:
         parts = split_url(request.url)
         self._check_allowed(parts)
         try:
-            with self.slots(host_of(parts)):
+            with self.slots(host_of(parts), request.apart):
                 return self._send_once(request, parts)
         except Transient as trouble:
             if host_of(parts) != host_of(first):

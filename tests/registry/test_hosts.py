@@ -69,3 +69,20 @@ def test_a_host_that_asks_for_time_is_not_counted_as_one_that_is_down() -> None:
         host.note_overload()
 
     assert (host.failures, host.tries_allowed()) == (0, Limits().attempts)
+
+
+def test_a_host_that_only_asks_for_time_is_given_up_after_as_many_times_as_a_request_is_tried() -> None:
+    clock, limits = Clock(), Limits()
+    host = Host(limits, clock.now)
+
+    allowed = []
+    for _ in range(limits.attempts):
+        # Many requests are on their way, and all of them get the same answer.
+        for _ in range(20):
+            host.note_overload(60)
+        allowed.append(host.tries_allowed())
+        clock.sleep(60)
+
+    assert allowed == [limits.attempts] * (limits.attempts - 1) + [0]
+    host.note_success()
+    assert host.tries_allowed() == limits.attempts

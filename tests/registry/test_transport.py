@@ -517,6 +517,19 @@ def test_both_forms_of_retry_after_are_read(retry_after: str, date: str, seconds
     assert find_retry_after(headers) == seconds
 
 
+def test_requests_that_a_host_limits_apart_delay_no_others() -> None:
+    with RecordingServer({"/list": answer(429), "/": answer(200, b"content")}) as server:
+        world = asker(server.host)
+        listing = HttpRequest(f"{server.url}/list", apart="lists")
+
+        with pytest.raises(RegistryUnreachable, match="status 429"):
+            world.transport.send(listing)
+
+        assert world.transport.host(server.host, "lists").slots.width < Limits().parallel_per_host
+        assert world.transport.host(server.host).slots.width == Limits().parallel_per_host
+        assert get(world, f"{server.url}/other") == b"content"
+
+
 def test_retry_after_is_limited() -> None:
     with RecordingServer(
         in_turn([answer(503, headers={"Retry-After": "3600"}), answer(200, b"content")])

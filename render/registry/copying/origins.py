@@ -85,7 +85,8 @@ def list_referrers(
     found: list[Digest] = []
     path = f"referrers/{digest}"
     for _ in range(limits.tag_pages):
-        request = HttpRequest(path, {"Accept": OCI_INDEX}, followed=_FOLLOWED)
+        # Some registries limit these lists more than anything else.
+        request = HttpRequest(path, {"Accept": OCI_INDEX}, followed=_FOLLOWED, apart="referrers")
         answer = client.ask(source, request, wanted={200, *_NO_LIST})
         data, media_type = answer.read(), answer.headers.get("content-type", "")
         # Anything but an index is the page of a website, unless it says that it is one.
