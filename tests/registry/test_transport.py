@@ -527,7 +527,7 @@ def test_requests_that_a_host_limits_apart_delay_no_others() -> None:
 
         assert world.transport.host(server.host, "lists").slots.width < Limits().parallel_per_host
         assert world.transport.host(server.host).slots.width == Limits().parallel_per_host
-        assert get(world, f"{server.url}/other") == b"content"
+        assert get(world, f"{server.url}/") == b"content"
 
 
 def test_retry_after_is_limited() -> None:
