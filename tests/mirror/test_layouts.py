@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,6 @@ from rig.registry.pushed import Raw
 
 from render.limits import Limits
 from render.registry.layout import Layout
-
-
-def skopeo(*arguments: str) -> str:
-    done = subprocess.run(["skopeo", *arguments], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.mark.parametrize("kind", ["oci:folder", "oci-archive:closure.tar"])
@@ -96,22 +89,6 @@ def test_a_layout_written_twice_is_the_same_and_keeps_what_others_put_there(
     entries = json.loads((folder / "index.json").read_bytes())["manifests"]
 
     assert len(entries) == len(json.loads(index)["manifests"]) + 1
-
-
-def test_skopeo_reads_layouts_and_archives(closure: Closure, project: Path, tmp_path: Path) -> None:
-    reference = f"{HOST}/acme/app:v1.0.0"
-    digest = closure.images["acme/app v1.0.0"].digest
-    for scheme, name in (("oci", "layout"), ("oci-archive", "closure.tar")):
-        assert closure.run("mirror", str(project), "--to", f"{scheme}:{tmp_path / name}").code == 0
-        copy = tmp_path / f"{scheme}-copy"
-        skopeo(
-            "copy", "--all", "--preserve-digests", f"{scheme}:{tmp_path / name}:{reference}", f"dir:{copy}"
-        )
-
-        found = subprocess.run(
-            ["sha256sum", copy / "manifest.json"], capture_output=True, text=True, check=True
-        )
-        assert f"sha256:{found.stdout.split()[0]}" == digest
 
 
 def test_a_layout_stands_in_for_a_registry_as_origin(closure: Closure, project: Path, tmp_path: Path) -> None:
