@@ -28,7 +28,7 @@ from render.registry.oci import (
     parse_content,
 )
 from render.system.faults import raise_fault
-from render.system.files import InvalidFile, is_there, open_plain, replace_file
+from render.system.files import InvalidFile, is_there, make_folder, open_plain, replace_file
 
 NAME = "org.opencontainers.image.ref.name"
 INDEX_FILE = "index.json"
@@ -141,7 +141,7 @@ class Layout:
         path = self._path(digest)
         # A damaged file of that name is replaced.
         if not path.is_file() or path.read_bytes() != data:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             replace_file(path, data)
         return digest
 
@@ -178,7 +178,7 @@ class Layout:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         handle = os.open(self.folder, os.O_RDONLY)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)

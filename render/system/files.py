@@ -119,6 +119,19 @@ def replace_with(path: Path, parts: Iterable[bytes]) -> None:
     _sync_folder(path.parent)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it; one that is there already is no error."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise_fault(error, f"the folder {folder} cannot be made")
+        raise RenderError(
+            f"the folder {folder} cannot be made",
+            why="a file of that name is there" if folder.exists() else (error.strerror or str(error)).lower(),
+            next="name another folder",
+        ) from None
+
+
 def remove_file(path: Path) -> None:
     """Remove a file; one that is gone already is no error."""
     try:

@@ -16,7 +16,7 @@ from render.lock.model import Lock
 from render.references import Source
 from render.rewrites import Rewrite
 from render.settings import SETTINGS_FILE, Settings
-from render.system.files import InvalidFile, is_folder, is_there, read_plain, replace_file
+from render.system.files import InvalidFile, is_folder, is_there, make_folder, read_plain, replace_file
 
 
 class KustomizationThere(InvalidInput):
@@ -133,7 +133,7 @@ def write_files(folder: Path, files: Mapping[str, bytes], *, replaced: Collectio
     created = [path for path in (folder, *folder.parents) if not path.exists()]
     old = {path: path.read_bytes() for path in there}
     try:
-        _make(folder)
+        make_folder(folder)
         for name, data in files.items():
             path = folder / name
             replace_file(path, data)
@@ -141,15 +141,6 @@ def write_files(folder: Path, files: Mapping[str, bytes], *, replaced: Collectio
     except BaseException:
         _undo(made, old, created)
         raise
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RenderError(
-            f"{folder} cannot be made", why=(error.strerror or str(error)).lower(), next="name another folder"
-        ) from None
 
 
 def _undo(made: list[Path], old: Mapping[Path, bytes], created: list[Path]) -> None:

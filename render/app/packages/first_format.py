@@ -1,7 +1,8 @@
 """Packages of the first format: looked at, and built as packages of today."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,10 @@ from render.packages_v1.tree import Tree, find_registry, read_tree
 from render.references import InvalidReference, Reference, Source, parse_reference
 from render.registry.oci import Platform
 from render.registry.routes import Images
-from render.system.files import APP_FILE, LOCK_FILE, REGISTRY_FOLDER, replace_file
+from render.system.files import APP_FILE, LOCK_FILE, REGISTRY_FOLDER, is_there, make_folder, replace_file
 from render.versions.version import parse_candidate
 from render.xpkg.building.build import BuiltPackage
-from render.xpkg.building.package_file import PackageFile
+from render.xpkg.building.package_file import PackageFile, default_file_name
 from render.xpkg.building.packing import pack_image
 from render.xpkg.building.runtime_image import RuntimeImage, fetch_runtime_image
 from render.xpkg.image import (
@@ -241,16 +242,31 @@ def check_pushed_version(name: str, file: PackageFile, reference: Reference) -> 
         )
 
 
-def manifests_folder(converted: Converted, written: Sequence[str], layout: Path | None) -> Path:
+def manifests_folder(built: BuiltPackage, file: Path | None, layout: Path | None) -> Path:
     """Return where the manifests go by default: a folder of their own, so that no project takes them for its own."""
     if layout is not None:
-        return layout.parent / f"{converted.metadata.name}.manifests"
-    return Path(written[0]).with_suffix(".manifests")
+        return layout.parent / f"{built.metadata.name}.manifests"
+    path = file or Path(default_file_name(built.metadata.name, built.image.digest))
+    return path.with_suffix(".manifests")
+
+
+@contextmanager
+def making(folder: Path) -> Iterator[None]:
+    """Make the folder of the manifests before the package is written; if that fails, a new folder is removed."""
+    is_new = not is_there(folder)
+    make_folder(folder)
+    try:
+        yield
+    except BaseException:
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def write_manifests(converted: Converted, folder: Path) -> list[Path]:
     """Write the objects that belong to a package and that it cannot hold; nothing applies them by itself."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     texts = {RUNTIME_FILE: f"---\n{format_document(converted.runtime_config)}"}
     if converted.access:
         documents = "".join(f"---\n{format_document(one)}" for one in converted.access)

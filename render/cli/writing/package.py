@@ -1,6 +1,7 @@
 """xplock package: build, push and inspect packages."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from render.app.packages.first_format import (
     Choices,
     InspectedFirstFormat,
     build_first_format,
+    making,
     manifests_folder,
     open_origin,
     write_manifests,
@@ -176,7 +178,9 @@ def build(
         )
     else:
         built, converted = build_first_format(origin, chosen, references, platform, operator, output)
-    written = write_package(built, operator.limits, file=file, layout=layout, references=references)
+    folder = chosen.manifests or manifests_folder(built, file, layout)
+    with making(folder) if converted else nullcontext():
+        written = write_package(built, operator.limits, file=file, layout=layout, references=references)
     counts = (
         ", ".join(f"{count} {kind}" for kind, count in count_kinds(built.objects).items()) or "no objects"
     )
@@ -186,7 +190,7 @@ def build(
             "it depends on CRDs, which Crossplane does not resolve: a folder that locks it detaches it"
         )
     if converted:
-        _write_manifests(output, converted, chosen.manifests or manifests_folder(converted, written, layout))
+        _write_manifests(output, converted, folder)
     output.result("".join(f"{name}\n" for name in written))
 
 

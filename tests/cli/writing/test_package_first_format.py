@@ -190,6 +190,31 @@ def test_all_problems_come_at_once_and_nothing_is_written(
     assert [path.name for path in here.iterdir()] == ["sample-stack"]
 
 
+def test_a_folder_for_the_manifests_that_cannot_be_made_leaves_no_package(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "out.manifests").touch()
+
+    code = run(["package", "build", "sample-stack", "-o", "out.xpkg"])
+
+    assert code == 1
+    assert (
+        "the folder out.manifests cannot be made\n  why:  a file of that name is there"
+        in capsys.readouterr().err
+    )
+    assert not (here / "out.xpkg").exists()
+
+
+def test_a_package_that_cannot_be_written_leaves_no_manifests(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(["package", "build", "sample-stack", "-o", "gone/out.xpkg", "--manifests", "more"])
+
+    assert code == 1
+    assert "gone/out.xpkg cannot be written" in capsys.readouterr().err
+    assert [path.name for path in here.iterdir()] == ["sample-stack"]
+
+
 @pytest.mark.parametrize(
     "option", ["--cluster-wide", "--name=a", "--version=v1", "--source=a", "--runtime-image=a"]
 )
