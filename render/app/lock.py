@@ -7,7 +7,7 @@ from typing import Protocol
 
 from render.app.lock_outcomes import LockRun
 from render.app.reporter import Reporter, report_failures
-from render.app.resolver import Outcome, ReadFolder
+from render.app.resolving.outcome import Outcome, ReadFolder
 from render.commands import xplock
 from render.errors import RenderError
 from render.folders.members import Member, find_clusters, find_used, in_order, read_members

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from render.app.resolver import Outcome
+from render.app.resolving.outcome import Outcome
 from render.commands import LockCall
 from render.errors import Differs, RenderError, Unsatisfiable
 from render.limits import Limits

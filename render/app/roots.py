@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from render.app.resolver import Outcome, Resolver
+from render.app.resolving.outcome import Outcome
+from render.app.resolving.resolver import Resolver
 from render.commands import xplock
 from render.errors import InvalidInput
 from render.inputs.projects import Edits, NothingAsked

@@ -11,7 +11,7 @@ from render import __version__
 from render.app.operator_settings import OperatorSettings
 from render.app.render import read_fresh_lock
 from render.app.reporter import SilentReporter
-from render.app.resolver import Resolver
+from render.app.resolving.resolver import Resolver
 from render.argocd.branch import Branch, find_reads, open_branch, read_tip
 from render.argocd.push_queue import exclusive, queue_seconds
 from render.argocd.request import Declined

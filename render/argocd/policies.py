@@ -4,7 +4,7 @@ from pathlib import Path
 
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import SilentReporter
-from render.app.resolver import Resolver
+from render.app.resolving.resolver import Resolver
 from render.commands import xplock
 from render.errors import Differs, RenderError, Unsatisfiable
 from render.limits import LimitExceeded

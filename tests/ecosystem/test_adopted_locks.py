@@ -20,7 +20,7 @@ from render.app.adopting.adopt import adopt
 from render.app.adopting.choices import AdoptChoices
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import SilentReporter
-from render.app.resolver import Resolver
+from render.app.resolving.resolver import Resolver
 from render.errors import RenderError
 from render.inputs.projects import Edits, Inputs, read_inputs
 from render.limits import Limits

@@ -40,4 +40,4 @@ def test_the_resolver_alone_takes_that_module() -> None:
         if "render.system.clock" in path.read_text()
     }
 
-    assert found == {"render/app/resolver.py"}
+    assert found == {"render/app/resolving/resolver.py"}

@@ -10,7 +10,8 @@ from typing import Any
 from render.app.adopting.choices import AdoptChoices, match_digests, select_packages
 from render.app.adopting.folder import TargetFolder, read_target
 from render.app.operator_settings import OperatorSettings
-from render.app.resolver import Outcome, ReadFolder, Resolver
+from render.app.resolving.outcome import Outcome, ReadFolder
+from render.app.resolving.resolver import Resolver
 from render.errors import InvalidInput, Unsatisfiable
 from render.folders.neighbours import Neighbours, read_neighbours
 from render.inputs.projects import Inputs

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from render.app.resolver import Outcome, ReadFolder, Resolver
+from render.app.resolving.outcome import Outcome, ReadFolder
+from render.app.resolving.resolver import Resolver
 from render.commands import LockCall
 from render.errors import RenderError, Unavailable
 from render.lock.model import Lock, State

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from render.app.commits.clones import as_in_clone
 from render.app.commits.projects import Project
-from render.app.resolver import Resolver
+from render.app.resolving.resolver import Resolver
 from render.commands import as_path, xplock
 from render.errors import InvalidInput, RenderError, Unsatisfiable, in_one_line
 from render.folders.provided import compare_provided

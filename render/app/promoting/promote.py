@@ -20,7 +20,8 @@ from render.app.promoting.targets import (
     root_files,
 )
 from render.app.reporter import Reporter
-from render.app.resolver import Outcome, ReadFolder, Resolver
+from render.app.resolving.outcome import Outcome, ReadFolder
+from render.app.resolving.resolver import Resolver
 from render.commands import LockCall, as_path, shell
 from render.errors import InvalidInput, RenderError
 from render.folders.neighbours import Neighbours

@@ -24,7 +24,7 @@ from render.system.boundary import real_path
 from render.texts import counted
 
 if TYPE_CHECKING:
-    from render.app.resolver import Resolver
+    from render.app.resolving.resolver import Resolver
 
 
 @click.command(
@@ -86,7 +86,7 @@ def _resolver(
     operator: OperatorSettings, output: Output, layouts: list[tuple[str, Path]], *, offline: bool
 ) -> "Resolver":
     # Imported late: rendering a lock needs no solver.
-    from render.app.resolver import Resolver
+    from render.app.resolving.resolver import Resolver
 
     return Resolver(operator, output, layouts, offline=offline, in_memory=True)
 

@@ -9,7 +9,7 @@ from render.app.adopting.adopt import adopt as adopt_cluster
 from render.app.adopting.choices import AdoptChoices, parse_take
 from render.app.adopting.folder import write_files
 from render.app.live_input import LiveInput, read_cluster
-from render.app.resolver import Resolver
+from render.app.resolving.resolver import Resolver
 from render.cli.operator_options import operator_settings
 from render.cli.options import layout_option, live_options, offline_option, output_option
 from render.cli.output import Output

@@ -128,7 +128,7 @@ def lock(
     # Imported late: the first requests are under way meanwhile.
     import render.yaml.libyaml  # noqa: F401 - parses their answers
     from render.app.lock import lock_folders
-    from render.app.resolver import Resolver
+    from render.app.resolving.resolver import Resolver
     from render.lifecycle.update import LockOptions
 
     flags = {

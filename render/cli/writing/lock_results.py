@@ -8,7 +8,7 @@ from render.cli.output import Output
 
 if TYPE_CHECKING:
     from render.app.lock_outcomes import LockRun
-    from render.app.resolver import Outcome
+    from render.app.resolving.outcome import Outcome
     from render.views.commits.committed import Committed
 
 

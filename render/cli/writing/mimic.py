@@ -9,7 +9,7 @@ from render.cli.output import Output
 from render.commands import LockCall
 
 if TYPE_CHECKING:
-    from render.app.resolver import Resolver
+    from render.app.resolving.resolver import Resolver
 
 
 def check_mimic_usage(

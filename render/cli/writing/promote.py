@@ -144,7 +144,7 @@ def _open(
 ) -> "Promoter":
     from render.app.promoting.origins import read_origin
     from render.app.promoting.promote import Promoter
-    from render.app.resolver import Resolver
+    from render.app.resolving.resolver import Resolver
 
     resolver = Resolver(operator, context.obj, layouts, offline=offline)
     found = read_origin(origin, default_folder(context), resolver, operator.environ)

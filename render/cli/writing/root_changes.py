@@ -8,7 +8,7 @@ from render.app.operator_settings import OperatorSettings
 from render.cli.output import Output
 
 if TYPE_CHECKING:
-    from render.app.resolver import Resolver
+    from render.app.resolving.resolver import Resolver
     from render.app.roots import RootChange
 
 
@@ -16,7 +16,7 @@ def locking(
     operator: OperatorSettings, output: Output, layouts: Sequence[tuple[str, Path]], *, offline: bool
 ) -> "Resolver":
     """Return what resolves a folder."""
-    from render.app.resolver import Resolver
+    from render.app.resolving.resolver import Resolver
 
     return Resolver(operator, output, layouts, offline=offline)
 

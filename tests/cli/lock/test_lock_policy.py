@@ -10,7 +10,7 @@ from rig.registry.layout_server import serve_layout
 
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import SilentReporter
-from render.app.resolver import Resolver
+from render.app.resolving.resolver import Resolver
 from render.lifecycle.update import LockOptions
 from render.limits import Limits
 from render.lock.model import LockedPackage

@@ -12,7 +12,7 @@ from rig.signatures.sigstore import ISSUER, NOW, SUBJECT, Sigstore, fingerprint,
 
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import SilentReporter
-from render.app.resolver import Resolver
+from render.app.resolving.resolver import Resolver
 from render.limits import Limits
 from render.lock.model import LockedPackage
 from render.lock.text.file import read_lock

@@ -1,16 +1,18 @@
 """Resolving a folder: inputs, current lock and other folders in, the new lock out; nothing is written."""
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from render.app.head_start import HeadStart
 from render.app.operator_settings import OperatorSettings
-from render.app.reporter import Progress, Reporter
+from render.app.reporter import Reporter
+from render.app.resolving.locked_tags import TagChecks
+from render.app.resolving.notes import note_incomplete, note_moved_below
+from render.app.resolving.outcome import Outcome, ReadFolder
+from render.app.resolving.watched import WatchedCatalog
 from render.app.trust.policies import make_judge, read_policies
 from render.commands import LockCall
 from render.crossplane import note_on_crossplane
@@ -18,7 +20,6 @@ from render.errors import RenderError, Unavailable, Unsatisfiable, in_one_line
 from render.folders.neighbours import Neighbours, read_neighbours
 from render.folders.provided import find_unsuited
 from render.inputs.folders import list_jsonnet_files
-from render.inputs.nearby import find_requests_below
 from render.inputs.projects import Edits, Inputs, NothingAsked, read_inputs
 from render.lifecycle.preferences import LockedTags, LockedVersions
 from render.lifecycle.update import (
@@ -29,24 +30,17 @@ from render.lifecycle.update import (
     read_current,
     update_lock,
 )
-from render.limits import Limits
 from render.lock.definitions import keep_without_digests
-from render.lock.model import FORMAT_REVISION, Lock, LockedPackage, State
-from render.lock.online.published import Witness, drop_missing_pins, missing_versions
-from render.lock.online.verify import VerifyFinding, verify_tag
+from render.lock.model import FORMAT_REVISION, Lock, State
 from render.lock.policies import require_allowed
 from render.lock.text.file import read_lock_bytes
 from render.lock.text.format import check_revision, format_lock
-from render.packages import Package
-from render.policy.judge import Judge
 from render.policy.model import Policy
-from render.references import Digest, Reference, Source
+from render.references import Digest, Reference
 from render.resolve.model import Catalog
 from render.system.clock import read_clock
 from render.system.deadline import Deadline
 from render.system.files import LOCK_FILE
-from render.texts import first_names
-from render.xpkg.definitions import Definitions
 
 if TYPE_CHECKING:
     from render.app.trust.evidence import KnownSignatures
@@ -54,45 +48,6 @@ if TYPE_CHECKING:
     from render.xpkg.catalog import Catalog as PackageCatalog
 
 _FOLLOW_INPUTS = LockOptions()
-# How many sources a note names.
-_SHOWN = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The inputs of a folder, its lock before, and the lock that answers the inputs."""
-
-    inputs: Inputs
-    before: Lock
-    after: Lock
-    # The text of the file before, None without a file, and the text that it should have.
-    text_before: bytes | None
-    text: bytes
-    # Versions that other folders provide now and that packages of the lock before do not accept.
-    unsuited: tuple[str, ...] = ()
-    # Warnings about the new lock.
-    notes: tuple[str, ...] = ()
-    # The packages that other folders in reach need of this one, with these folders.
-    needed: Mapping[Source, Sequence[str]] = field(default_factory=dict)
-
-    @property
-    def folder(self) -> Path:
-        """The folder."""
-        return self.inputs.folder
-
-    @property
-    def changes(self) -> bool:
-        """Whether the file would change; comments, quotes and the order of lines count."""
-        return self.text != self.text_before
-
-
-@dataclass(frozen=True, slots=True)
-class ReadFolder:
-    """A folder as read: its inputs, the lock that resolving starts from, and the text of its file."""
-
-    inputs: Inputs
-    current: CurrentLock
-    text: bytes | None
 
 
 class Resolver:
@@ -179,18 +134,7 @@ class Resolver:
         self, inputs: Inputs, references: Sequence[Reference]
     ) -> dict[Reference, Digest | RenderError]:
         """Return the digests that tags name now, or why a tag has none."""
-        catalog = self.catalog(inputs)
-
-        def find(reference: Reference) -> Digest | RenderError:
-            try:
-                return catalog.package(reference).digest
-            except Unavailable:
-                raise
-            except RenderError as error:
-                return error
-
-        with ThreadPoolExecutor(self.limits.parallel, thread_name_prefix="xplock-tags") as pool:
-            return dict(zip(references, pool.map(find, references), strict=True))
+        return self._tags(inputs).digests(references)
 
     def _note_crossplane(self, inputs: Inputs, lock: Lock) -> None:
         """Report which Crossplane is assumed.
@@ -228,7 +172,7 @@ class Resolver:
             and is_current(current.lock, inputs, around)
         )
         if fresh and not self._confirms(current.lock):
-            return Outcome(inputs, current.lock, current.lock, read.text, _format_fresh(read))
+            return read.unchanged()
         check_revision(current.lock)
         resolve = self._confirm_lock if fresh else self._update_lock
         after, notes = resolve(inputs, current.lock, around)
@@ -269,47 +213,35 @@ class Resolver:
                 f"{inputs.folder / LOCK_FILE} stays unconfirmed: {in_one_line(error, advice=False)}"
             )
             return lock, ()
-        gone = self._missing(update.lock, [State.WANTED], inputs)
+        tags = self._tags(inputs)
+        gone = tags.missing(update.lock, [State.WANTED])
         if update.lock != lock or gone:
             return self._update_lock(inputs, lock, around)
-        after, notes = self._without_missing(lock, inputs)
+        after, notes = tags.without_missing(lock)
         for note in notes:
             self._reporter.warn(note)
         return after, tuple(notes)
 
     def _update_lock(self, inputs: Inputs, current: Lock, around: Neighbours) -> tuple[Lock, tuple[str, ...]]:
-        catalog = self.catalog(inputs)
+        catalog, tags = self.catalog(inputs), self._tags(inputs)
         if self._offline:
             known = LockedTags(catalog, current)
             update = self._resolve(inputs, current, around, known)
-            tags = _note_incomplete(known)
+            about_tags = note_incomplete(known)
         else:
             update = self._resolve(inputs, current, around, catalog)
             call = self._options.call or LockCall((str(inputs.folder),))
-            tags = self._moved_tags(current, update.lock, catalog, call)
-        after, lost = self._without_missing(update.lock, inputs)
-        notes = (*update.notes, *tags, *lost, *_moved_below(inputs.folder, current, after, self.limits))
+            about_tags = tags.moved(current, update.lock, call)
+        after, lost = tags.without_missing(update.lock)
+        below = note_moved_below(inputs.folder, current, after, self.limits)
+        notes = (*update.notes, *about_tags, *lost, *below)
         for note in notes:
             self._reporter.warn(note)
         return after, notes
 
-    def _missing(self, lock: Lock, states: Sequence[State], inputs: Inputs) -> list[str]:
-        with ThreadPoolExecutor(self.limits.parallel, thread_name_prefix="xplock-tags") as pool:
-            return list(missing_versions(lock, states, self._witness(inputs), pool.map))
-
-    def _without_missing(self, lock: Lock, inputs: Inputs) -> tuple[Lock, list[str]]:
-        """Return a lock without kept pins that lead nowhere, and what is known of tags that are gone."""
-        with ThreadPoolExecutor(self.limits.parallel, thread_name_prefix="xplock-tags") as pool:
-            after, notes = drop_missing_pins(lock, self._witness(inputs), pool.map)
-        leaving = self._missing(after, [State.ORPHANED, State.DEACTIVATED], inputs)
-        return after, [
-            *notes,
-            *(f"{one}; it is leaving, and its tag was removed, or the lock was edited" for one in leaving),
-        ]
-
-    def _witness(self, inputs: Inputs) -> Witness:
+    def _tags(self, inputs: Inputs) -> TagChecks:
         known = self.catalog(inputs, offline=True)
-        return Witness(known, None if self._offline else self.catalog(inputs))
+        return TagChecks(known, None if self._offline else self.catalog(inputs), self.limits.parallel)
 
     def _resolve(self, inputs: Inputs, current: Lock, around: Neighbours, catalog: Catalog) -> LockUpdate:
         policies = read_policies(self._operator, inputs.settings)
@@ -317,7 +249,7 @@ class Resolver:
         judge = make_judge(policies, inputs, current, self.catalog(inputs), self._clock, signatures)
         options = replace(self._options, judge=judge)
         with self._reporter.progress(f"resolving {inputs.folder}") as progress:
-            watched = _Watched(catalog, progress, self._head_start_of(inputs), judge)
+            watched = WatchedCatalog(catalog, progress, self._head_start_of(inputs), judge)
             update = update_lock(inputs, current, watched, self.limits, options, around)
         return replace(update, lock=keep_without_digests(current, update.lock))
 
@@ -347,91 +279,3 @@ class Resolver:
     def _head_start_of(self, inputs: Inputs) -> HeadStart | None:
         # Another folder may have other rewrites.
         return self._head_start if self._head_start and self._head_start.inputs is inputs else None
-
-    def _moved_tags(self, before: Lock, after: Lock, catalog: "PackageCatalog", call: LockCall) -> list[str]:
-        """Describe the pins that are kept although their tags now name other bytes; no leaving package takes others."""
-        kept = [
-            p
-            for s, p in after.packages.items()
-            if p.state is State.WANTED and s in before.packages and before.packages[s].digest == p.digest
-        ]
-        with ThreadPoolExecutor(self.limits.parallel, thread_name_prefix="xplock-tags") as pool:
-            found = [
-                finding
-                for findings in pool.map(lambda p: _tag_trouble(p, catalog), kept)
-                for finding in findings
-            ]
-        return [
-            f"{finding.package.source} {finding.package.version}: {finding.trouble} since it was locked; "
-            f"the locked bytes stay (to take others: {call.upgrading(str(finding.package.source))})"
-            for finding in found
-        ]
-
-
-def _moved_below(folder: Path, before: Lock, after: Lock, limits: Limits) -> list[str]:
-    """Describe the packages that are leaving although a manifest in a subfolder asks for them."""
-    asked = [source for source, package in before.packages.items() if package.root is not None]
-    left = [s for s in asked if s not in after.packages or after.packages[s].state is State.ORPHANED]
-    if not left:
-        return []
-    found = find_requests_below(folder, left, limits)
-    return [
-        f"{source} is leaving; {path} asks for it, and is not read: only files in the folder itself are"
-        for source, path in sorted(found.items())
-    ]
-
-
-def _format_fresh(read: ReadFolder) -> bytes:
-    """Return the text of a lock that stays; one of a newer xplock is left as it is."""
-    lock = read.current.lock
-    if read.text is not None and lock.revision > FORMAT_REVISION:
-        return read.text
-    return format_lock(lock).encode()
-
-
-def _note_incomplete(known: LockedTags) -> list[str]:
-    names = sorted(map(str, known.incomplete))
-    return [
-        f"offline: of {first_names(names, _SHOWN)} only versions in the lock and in the cache were considered; "
-        "a registry may have others"
-    ][: len(names)]
-
-
-def _tag_trouble(package: LockedPackage, catalog: "PackageCatalog") -> list[VerifyFinding]:
-    try:
-        return list(verify_tag(package, catalog))
-    except RenderError:
-        # Only a hint; `xplock verify` reports errors.
-        return []
-
-
-@dataclass(frozen=True, slots=True)
-class _Watched:
-    """A catalog that reports progress."""
-
-    catalog: Catalog
-    progress: Progress
-    head_start: HeadStart | None
-    judge: Judge
-
-    def tags(self, source: Source) -> Sequence[str]:
-        """Return all tags of a source."""
-        start = self.head_start
-        return start.tags(source, self.catalog) if start else self.catalog.tags(source)
-
-    def package(self, reference: Reference) -> Package:
-        """Return the package that a reference names."""
-        self.progress.expect()
-        start = self.head_start
-        package = start.package(reference, self.catalog) if start else self.catalog.package(reference)
-        # In the background, like the package: what a policy asks about it costs no further round trip.
-        if self.judge.needs_evidence:
-            # An error is raised where a policy asks.
-            with suppress(RenderError):
-                self.judge.examine(package)
-        self.progress.advance()
-        return package
-
-    def definitions(self, reference: Reference) -> Definitions:
-        """Return the definitions of the package that a reference names."""
-        return self.catalog.definitions(reference)
