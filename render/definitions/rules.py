@@ -62,7 +62,7 @@ RULES: Mapping[str, Rule] = {
             "field-gone": "a field is no longer part of the schema, so it is pruned",
             "type-changed": "a field has another type than before",
             "required-new": "a field is required that was not, and has no default",
-            "rule-new": "a validation rule that was not there before",
+            "rule-new": "there is a validation rule that was not there before",
             "merge-keys": "lists or maps are merged in another way than before",
             "unknown-fields": "unknown fields were kept, and are pruned now",
         },
@@ -91,7 +91,7 @@ RULES: Mapping[str, Rule] = {
             "version-deprecated": "a version is deprecated now",
             "composition-changed": "a Composition changes, which is behaviour and not judged",
             "composition-gone": "no package brings the Composition any more; it stays in the cluster",
-            "other": "a difference that no other rule knows",
+            "other": "a schema differs in a way that no other rule knows",
         },
     ),
 }

@@ -1,4 +1,4 @@
-"""xplock explain: what a rule of `check` finds, why that matters, and what to do."""
+"""xplock explain: what a rule of `check`, or one about definitions, finds, why that matters, and what to do."""
 
 import sys
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from textwrap import fill
 import click
 from click.shell_completion import CompletionItem
 
-from render.checks.explaining import Explanation, read_explanations
+from render.checks.explaining import Explanation, read_definition_explanations, read_explanations
 from render.cli.options import output_option
 from render.cli.output import Output
 from render.commands import xplock
@@ -30,17 +30,25 @@ class UnknownRule(InvalidInput):
 
 
 def _complete(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    rules = [rule for rule in read_explanations() if rule.name.startswith(incomplete)]
+    rules = [rule for rule in _read_all() if rule.name.startswith(incomplete)]
     return [CompletionItem(rule.name, help=rule.summary) for rule in rules]
 
 
-@click.command(epilog="Examples: xplock explain; xplock explain lock-stale")
+def _read_all() -> list[Explanation]:
+    return [*read_explanations(), *read_definition_explanations()]
+
+
+@click.command(epilog="Examples: xplock explain; xplock explain lock-stale; xplock explain field-gone")
 @click.argument("name", metavar="[RULE]", required=False, shell_complete=_complete)
 @output_option("text", "json")
 @click.pass_obj
 def explain(output: Output, name: str | None, form: str) -> None:
-    """Explain a RULE of `xplock check`: what it finds, why that matters, and what to do. Without one, list all."""
-    rules = {rule.name: rule for rule in read_explanations()}
+    """Explain a RULE: what it finds, why that matters, and what to do. Without one, list all.
+
+    Rules without a class are those of `xplock check`. The others compare the definitions of two locks: CRDs, XRDs, MRDs
+    and Compositions.
+    """
+    rules = {rule.name: rule for rule in _read_all()}
     if name is not None and name not in rules:
         raise UnknownRule(name, rules)
     asked = list(rules.values()) if name is None else [rules[name]]
@@ -52,7 +60,11 @@ def explain(output: Output, name: str | None, form: str) -> None:
 
 def _format_list(rules: list[Explanation]) -> str:
     width = max(len(rule.name) for rule in rules) + 2
-    return "".join(f"{_wrap(f'{rule.name:<{width}}{rule.summary}', indent=width)}\n" for rule in rules)
+    return "".join(f"{_wrap(f'{rule.name:<{width}}{_summarize(rule)}', indent=width)}\n" for rule in rules)
+
+
+def _summarize(rule: Explanation) -> str:
+    return f"{rule.risk}: {rule.summary}" if rule.risk else rule.summary
 
 
 def _wrap_paragraphs(text: str) -> str:
@@ -70,4 +82,5 @@ def _wrap(text: str, *, indent: int = 0) -> str:
 
 
 def _document(rule: Explanation) -> dict[str, str]:
-    return {"rule": rule.name, "summary": rule.summary, "explanation": rule.text}
+    known = {"class": str(rule.risk)} if rule.risk else {}
+    return {"rule": rule.name, **known, "summary": rule.summary, "explanation": rule.text}

@@ -5,12 +5,16 @@ import os
 import pty
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
-from render.checks.explaining import read_explanations
+from render.checks.explaining import read_definition_explanations, read_explanations
 from render.checks.rules import load_rules
 from render.cli.run import run
+from render.definitions.rules import RULES
+
+EVERY_RULE = [*load_rules(), *RULES]
 
 
 def test_a_rule_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
@@ -29,8 +33,21 @@ def test_without_a_rule_all_of_them_are_listed_with_their_sentences(
 
     lines = capsys.readouterr().out.splitlines()
     assert code == 0
-    assert [line.split()[0] for line in lines] == list(load_rules())
-    assert [line.split(maxsplit=1)[1] for line in lines] == [rule.__doc__ for rule in load_rules().values()]
+    assert [line.split()[0] for line in lines] == EVERY_RULE
+    told = [line.split(maxsplit=1)[1] for line in lines]
+    of_check = len(load_rules())
+    assert told[:of_check] == [rule.__doc__ for rule in load_rules().values()]
+    assert [line.partition(": ")[0] for line in told[of_check:]] == [rule.risk for rule in RULES.values()]
+
+
+def test_a_rule_about_definitions_is_explained_with_its_class(capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["explain", "field-gone"])
+
+    output = capsys.readouterr()
+    assert (code, output.err) == (0, "")
+    assert output.out.startswith("# field-gone\n\nA field is no longer part of the schema")
+    assert "\n\nClass *lost*: stored objects lose data" in output.out
+    assert output.out.endswith("    -  type: string\n     size:\n       type: integer\n")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +74,9 @@ def test_a_program_gets_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     run(["explain", "lock-missing", "-o", "json"])
     [one] = json.loads(capsys.readouterr().out)
 
-    assert [rule["rule"] for rule in everything] == list(load_rules())
+    assert [rule["rule"] for rule in everything] == EVERY_RULE
+    classes = {rule["rule"]: rule["class"] for rule in everything if "class" in rule}
+    assert classes == {name: rule.risk for name, rule in RULES.items()}
     assert one in everything
     assert (one["rule"], one["summary"]) == ("lock-missing", "A folder has no lock.")
     assert one["explanation"].startswith("# lock-missing\n")
@@ -80,7 +99,9 @@ def test_the_list_breaks_between_words_on_a_terminal(columns: int) -> None:
     shown = _on_a_terminal(["explain"], columns)
 
     assert max(map(len, shown.splitlines())) <= columns
-    assert shown.split() == " ".join(f"{one.name} {one.summary}" for one in read_explanations()).split()
+    listed = [f"{one.name} {one.summary}" for one in read_explanations()]
+    listed += [f"{one.name} {one.risk}: {one.summary}" for one in read_definition_explanations()]
+    assert shown.split() == " ".join(listed).split()
 
 
 def test_on_a_narrow_terminal_sentences_stay_beside_their_rules_and_examples_as_they_are() -> None:
@@ -102,5 +123,9 @@ def _on_a_terminal(arguments: list[str], columns: int) -> str:
         check=True,
     )
     os.close(theirs)
-    with os.fdopen(ours, "rb") as terminal:
-        return terminal.read1(65_536).decode().replace("\r\n", "\n")
+    parts = []
+    # A terminal hands out a few KB at a time, and ends with an error once nobody can write to it.
+    with os.fdopen(ours, "rb") as terminal, suppress(OSError):
+        while part := terminal.read1(65_536):
+            parts.append(part)
+    return b"".join(parts).decode().replace("\r\n", "\n")
