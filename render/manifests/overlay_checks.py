@@ -63,13 +63,16 @@ def _find_changes(before: Sequence[_Object], after: Sequence[_Object]) -> Iterat
 
 
 def _find_additions(before: Sequence[_Object], after: Sequence[_Object]) -> Iterator[str]:
-    known = {identify(value) for value in before}
+    known = {identify(value): value for value in before}
     for value in after:
         identity = identify(value)
-        if identity in known or not _is_fixed(value):
+        old = known.get(identity)
+        # One that was there is compared, unless only the overlay makes it a rewrite.
+        if not _is_fixed(value) or (old is not None and _is_fixed(old)):
             continue
         if identity[1] == _PIN:
-            yield f"{_shown(identity)} is new, and pins depend on every rewrite: put it into the folder itself"
+            what = "is new" if old is None else "gets a rewrite"
+            yield f"{_shown(identity)} {what}, and pins depend on every rewrite: put it into the folder itself"
         else:
             yield f"{_shown(identity)} is new, and a package has to be locked"
 

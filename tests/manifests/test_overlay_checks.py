@@ -109,6 +109,14 @@ def test_a_new_rewrite_is_refused() -> None:
     ]
 
 
+def test_an_image_config_that_was_there_gets_no_rewrite() -> None:
+    secret = {**SECRET, "spec": {**SECRET["spec"], "rewriteImage": {"prefix": "evil@sha256:2"}}}
+
+    assert problems(pin(), secret, PROVIDER, FUNCTION, CONFIG) == [
+        "ImageConfig/secret gets a rewrite, and pins depend on every rewrite: put it into the folder itself"
+    ]
+
+
 def test_an_overlay_must_not_detach_or_reactivate_a_package() -> None:
     off = an_object("Provider", "off", package="o:v1", revisionActivationPolicy="Manual")
     revision = an_object("ProviderRevision", "off-1", desiredState="Inactive")
