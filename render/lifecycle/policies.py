@@ -1,9 +1,14 @@
-"""What to say about policies after a lock was made: versions that were passed over, and warnings."""
+"""Policies after a lock was made: the evidence about what is leaving, versions that were passed over, and warnings."""
 
 from collections.abc import Iterator
 
+from render.errors import RenderError
+from render.lean import replace
 from render.lifecycle.states import Plan
-from render.resolve.model import Chosen
+from render.lock.model import Lock, LockedPackage, State
+from render.policy.judge import Judge
+from render.references import Reference
+from render.resolve.model import Catalog, Chosen
 from render.versions.version import parse_candidate
 
 
@@ -29,3 +34,23 @@ def _held_back(plan: Plan, chosen: Chosen) -> Iterator[str]:
     if versions and chosen.candidate.version and versions[-1][0] > chosen.candidate.version:
         reasons = "; ".join(map(str, refused[versions[-1][1]]))
         yield f"{chosen.source} stays below {versions[-1][1]}: {reasons}"
+
+
+def record_leaving(lock: Lock, judge: Judge, catalog: Catalog) -> Lock:
+    """Return a lock with what the operator's policy asks about packages that are leaving: they are installed as well."""
+    if not judge.of_operators.needs_evidence:
+        return lock
+    packages = {source: _examined(one, judge, catalog) for source, one in lock.packages.items()}
+    deactivated = {source: _examined(one, judge, catalog) for source, one in lock.deactivated.items()}
+    return replace(lock, packages=packages, deactivated=deactivated)
+
+
+def _examined(locked: LockedPackage, judge: Judge, catalog: Catalog) -> LockedPackage:
+    if locked.state is State.WANTED:
+        return locked
+    try:
+        package = catalog.package(Reference(locked.source, digest=locked.digest))
+        return replace(locked, **judge.leaving_fields(package))
+    except RenderError:
+        # It may be gone from its registry for good; what is known of it stays.
+        return locked

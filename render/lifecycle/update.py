@@ -23,7 +23,7 @@ from render.lifecycle.ownership import (
     note_unknown_objects,
 )
 from render.lifecycle.plan import make_plan
-from render.lifecycle.policies import note_policies
+from render.lifecycle.policies import note_policies, record_leaving
 from render.lifecycle.preferences import (
     family_followers,
     kept_candidates,
@@ -118,7 +118,7 @@ def update_lock(
     refuse_provided(inputs.roots, inputs.settings.moves, before, context.neighbours)
     answer = resolve_with_moves(_make_wanted(inputs, context, options), context, catalog, limits)
     plan = check_plan(make_plan(answer, context))
-    lock = count_unclaimed(make_lock(plan), plan)
+    lock = record_leaving(count_unclaimed(make_lock(plan), plan), context.judge, catalog)
     return LockUpdate(lock, (*_note_edits(before, inputs), *_notes(plan, lock)))
 
 

@@ -6,13 +6,14 @@ from pathlib import Path
 from render.commands import xplock
 from render.errors import Unsatisfiable
 from render.inputs.projects import Inputs
-from render.lean import dataclass, replace
+from render.lean import dataclass
 from render.lock.model import KeptPin, Lock, LockedPackage, State, pin_places
 from render.policy.judge import Judge
 from render.policy.licences import said_licence
 from render.policy.model import Evidence, Judged, Policy, Rule, SignedBy, Verdict
 from render.policy.rules import is_settled
 from render.rewrites import Rewrites
+from render.settings import PinMode
 from render.texts import first_lines
 
 _SHOWN = 20
@@ -22,7 +23,7 @@ class NotAllowed(Unsatisfiable):
     """A lock with packages that a policy refuses."""
 
     def __init__(self, folder: Path, refusals: "Sequence[Refusal]") -> None:
-        advice = dict.fromkeys(line for one in refusals for line in one.verdict.advice)
+        advice = dict.fromkeys(line for one in refusals for line in _advice(one, folder))
         super().__init__(
             f"the lock of {folder} has packages that are not allowed",
             why=first_lines([str(one.verdict) for one in refusals], _SHOWN),
@@ -41,6 +42,13 @@ class Refusal:
     verdict: Verdict
 
 
+def _advice(refusal: Refusal, folder: Path) -> Iterator[str]:
+    if refusal.package.state is not State.WANTED:
+        name = str(refusal.package.cluster_source)
+        yield f"retire what is leaving, in two steps: {xplock('retire', name, folder=folder, option='-C')}"
+    yield from refusal.verdict.advice
+
+
 def require_allowed(lock: Lock, policies: tuple[Policy, ...], inputs: Inputs) -> None:
     """Raise if policies refuse what is locked."""
     found = find_refused(lock, policies, inputs)
@@ -50,17 +58,18 @@ def require_allowed(lock: Lock, policies: tuple[Policy, ...], inputs: Inputs) ->
 
 def find_refused(lock: Lock, policies: tuple[Policy, ...], inputs: Inputs) -> list[Refusal]:
     """Return the packages that policies refuse, each with the reason."""
-    judge = Judge(policies, rewrites=Rewrites(inputs.rewrites), mirror=inputs.settings.mirror)
+    judge = Judge(
+        policies,
+        rewrites=Rewrites(inputs.rewrites),
+        mirror=inputs.settings.mirror,
+        unpinned=inputs.settings.pin is PinMode.TAG,
+    )
     # A project decides what leaves and which pins stay, so these have to satisfy the operator all the same.
-    operators = replace(judge, policies=tuple(policy for policy in policies if policy.author))
+    operators = judge.of_operators
     found = []
     for package in lock.installed():
-        if package.state is State.WANTED:
-            found += [Refusal(package, one) for one in _judge_wanted(package, policies, judge)]
-        else:
-            found += [
-                Refusal(package, one) for one in operators.refuse_source(package.source, *_names(package))
-            ]
+        judges = judge if package.state is State.WANTED else operators
+        found += [Refusal(package, one) for one in _judge_package(package, judges)]
         for pin in package.kept_pins:
             found += [Refusal(package, one) for one in _judge_pin(package, pin, operators)]
     return found
@@ -77,8 +86,8 @@ def locked_signers(package: LockedPackage) -> tuple[SignedBy, ...]:
     return (*map(SignedBy, package.signed_by), *map(SignedBy.of_attestation, package.attested_by))
 
 
-def _judge_wanted(package: LockedPackage, policies: Iterable[Policy], judge: Judge) -> list[Verdict]:
-    silent = list(_judge_silence(package, policies))
+def _judge_package(package: LockedPackage, judge: Judge) -> list[Verdict]:
+    silent = list(_judge_silence(package, judge.policies))
     refused = [one for one in judge.judge(as_judged(package)) if one.refused]
     return [*(one for one in refused if not silent or one.rule is not Rule.LICENCES), *silent]
 
@@ -93,10 +102,6 @@ def _judge_silence(package: LockedPackage, policies: Iterable[Policy]) -> Iterat
         if package.licence is None and policy.licences and not is_settled(policy, judged):
             reason = f"the lock does not say which licence {judged} has: it was made without this rule"
             yield Verdict(policy, Rule.LICENCES, reason)
-
-
-def _names(package: LockedPackage) -> tuple[str | None, ...]:
-    return package.version_tag, package.digest
 
 
 def _judge_pin(package: LockedPackage, pin: KeptPin, judge: Judge) -> Iterator[Verdict]:

@@ -3,13 +3,21 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 
 from render.lean import Any, dataclass, field, replace
 from render.mirrors import Mirror, NoPath
 from render.packages import Package
 from render.policy.licences import NOTHING_SAID
 from render.policy.model import Evidence, Judged, Policy, Rule, SignedBy, Verdict
-from render.policy.rules import accepted_signers, judge_age, judge_licence, judge_provenance, judge_source
+from render.policy.rules import (
+    accepted_signers,
+    judge_age,
+    judge_licence,
+    judge_pinning,
+    judge_provenance,
+    judge_source,
+)
 from render.references import Digest, InvalidReference, Source, is_digest, parse_reference, parse_source
 from render.rewrites import Rewrites
 
@@ -32,6 +40,10 @@ class Judge:
     # Where the cluster pulls packages from.
     rewrites: Rewrites = Rewrites(())
     mirror: Mirror | None = None
+    # The digest that a tag of a source itself names now, None if that is not known; without it, tags are believed.
+    named: Callable[[Source, str], Digest | None] | None = None
+    # Whether manifests name tags alone, without the digests that were judged.
+    unpinned: bool = False
     # What is locked already is not refused for its age; and who signed it, as the lock says.
     locked: Mapping[tuple[Source, Digest], tuple[SignedBy, ...]] = field(default_factory=dict)
     # Every package that was refused, by its source and by its tag or digest.
@@ -52,12 +64,13 @@ class Judge:
     def _judge_places(
         self, policy: Policy, source: Source, versions: tuple[str | None, ...]
     ) -> Iterator[Verdict]:
-        own = judge_source(policy, source, *versions)
+        proven, doubt = self._prove_tag(policy, source, versions)
+        own = judge_source(policy, source, *proven)
         if own:
-            yield own
+            yield replace(own, reason=f"{own.reason}{doubt}")
         # A project writes its own rewrites and mirror, and must not get around the operator's policy by one.
         for place in self._places(source, versions) if policy.author else ():
-            verdict = judge_source(policy, place, *versions)
+            verdict = judge_source(policy, place, *proven)
             if verdict:
                 yield replace(verdict, reason=f"{source} is pulled from {place}: {verdict.reason}")
 
@@ -75,6 +88,24 @@ class Judge:
             found += [self.mirror.place(source)] if self.mirror else []
         return [place for place in dict.fromkeys(found) if place != source]
 
+    def _prove_tag(
+        self, policy: Policy, source: Source, versions: tuple[str | None, ...]
+    ) -> tuple[tuple[str | None, ...], str]:
+        """Return the versions that count for exceptions, and a reason why one does not.
+
+        A project may name any tag beside a digest, or rewrite tags; the exception of an operator is for the bytes that
+        the registry has under its tag.
+        """
+        tag, digest = (*versions, None, None)[:2]
+        if self.named is None or not (policy.author and tag and digest):
+            return versions, ""
+        excepted = any(one.source == source and one.version == tag for one in policy.exceptions)
+        if not excepted or self.named(source, tag) == digest:
+            return versions, ""
+        return (
+            digest,
+        ), f"; its registry does not say that {tag} names these bytes, so no exception for it counts"
+
     def refuse(self, tag: str | None, package: Package) -> Sequence[Verdict]:
         """Return why a package is refused."""
         verdicts = [verdict for verdict in self._verdicts(tag, package) if verdict.refused]
@@ -85,6 +116,23 @@ class Judge:
     def warnings(self, tag: str | None, package: Package) -> list[Verdict]:
         """Return what is to be said about a package that is allowed."""
         return [verdict for verdict in self._verdicts(tag, package) if not verdict.refused]
+
+    @property
+    def of_operators(self) -> "Judge":
+        """The policies that no project decides about, alone."""
+        return replace(self, policies=tuple(policy for policy in self.policies if policy.author))
+
+    def leaving_fields(self, package: Package) -> Mapping[str, Any]:
+        """Return the evidence that a lock holds of a package that is leaving: what its operator asks for."""
+        asked = {rule for policy in self.policies for rule in policy.rules if policy.author}
+        if not asked & {Rule.LICENCES, Rule.PROVENANCE}:
+            return {}
+        fields = self.of_operators.locked_fields(package)
+        signed = {key: fields[key] for key in ("signed_by", "attested_by")}
+        return {
+            **({"licence": fields["licence"]} if Rule.LICENCES in asked else {}),
+            **(signed if Rule.PROVENANCE in asked else {}),
+        }
 
     def locked_fields(self, package: Package) -> Mapping[str, Any]:
         """Return the evidence that a lock holds of a package: only as much as policies ask for."""
@@ -116,16 +164,28 @@ class Judge:
         """Apply every rule that needs no clock to a package."""
         for policy in self.policies:
             yield from self._judge_places(policy, judged.source, (judged.tag, judged.digest))
-            found = (judge_licence(policy, judged), judge_provenance(policy, judged))
-            yield from (verdict for verdict in found if verdict)
+            yield from self._apply(policy, judged, judge_licence, judge_provenance)
+            # A project chooses how it pins, and an operator's rules about bytes must not be about other ones.
+            if self.unpinned and policy.author and judged.tag:
+                yield from self._apply(policy, judged, judge_pinning)
 
     def _verdicts(self, tag: str | None, package: Package) -> Iterator[Verdict]:
         evidence = self.examine(package) if self.needs_evidence else Evidence()
         judged = Judged(package.source, tag, package.digest, evidence)
         yield from self.judge(judged)
         if (package.source, package.digest) not in self.locked:
-            aged = (judge_age(policy, judged, self._now()) for policy in self.policies if policy.age)
-            yield from (verdict for verdict in aged if verdict)
+            for policy in self.policies:
+                if policy.age:
+                    yield from self._apply(policy, judged, partial(judge_age, now=self._now()))
+
+    def _apply(
+        self, policy: Policy, judged: Judged, *rules: Callable[[Policy, Judged], Verdict | None]
+    ) -> Iterator[Verdict]:
+        proven, doubt = self._prove_tag(policy, judged.source, (judged.tag, judged.digest))
+        known = judged if judged.tag in proven else replace(judged, tag=None)
+        for verdict in (rule(policy, known) for rule in rules):
+            if verdict:
+                yield replace(verdict, reason=f"{verdict.reason}{doubt}")
 
     def _now(self) -> datetime:
         # Read once: every candidate of a run is judged at one time.

@@ -237,8 +237,13 @@ class Judged:
     digest: Digest
     evidence: Evidence = Evidence()
 
+    @property
+    def version(self) -> str:
+        """The tag, or the digest without one."""
+        return self.tag or self.digest
+
     def __str__(self) -> str:
-        return f"{self.source} {self.tag or self.digest}"
+        return f"{self.source} {self.version}"
 
 
 @dataclass(frozen=True, slots=True)

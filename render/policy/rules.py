@@ -80,7 +80,7 @@ def judge_licence(policy: Policy, judged: Judged) -> Verdict | None:
         f"{judged} has the licence {text}, which is not allowed",
         (
             f"allow {_named(text)} in policy.licences of {policy.name}",
-            *_except(policy, Rule.LICENCES, judged.source, judged.tag),
+            *_except(policy, Rule.LICENCES, judged.source, judged.version),
         ),
     )
 
@@ -104,7 +104,7 @@ def _unknown_licence(policy: Policy, rule: LicenceRule, judged: Judged, reason: 
         policy,
         Rule.LICENCES,
         reason,
-        (clarify, *_except(policy, Rule.LICENCES, judged.source, judged.tag)),
+        (clarify, *_except(policy, Rule.LICENCES, judged.source, judged.version)),
         refused=rule.unknown is Unknown.REFUSE,
     )
 
@@ -129,7 +129,7 @@ def judge_age(policy: Policy, judged: Judged, now: datetime) -> Verdict | None:
         policy,
         Rule.AGE,
         f"{judged} was released at {format_time(released.time)}, and is old enough from {format_time(since)} on",
-        ("wait, or take an older version", *_except(policy, Rule.AGE, judged.source, judged.tag)),
+        ("wait, or take an older version", *_except(policy, Rule.AGE, judged.source, judged.version)),
     )
 
 
@@ -150,7 +150,7 @@ def _unknown_age(policy: Policy, rule: AgeRule, judged: Judged, released: Releas
             f"in {policy.name}, exempt its publisher under policy.age: exempt: [{_publisher(judged.source)}]",
             *(["or believe what packages say: times: claimed"] if proven else []),
             "or write unknown: warn there",
-            *_except(policy, Rule.AGE, judged.source, judged.tag),
+            *_except(policy, Rule.AGE, judged.source, judged.version),
         ),
         refused=rule.unknown is Unknown.REFUSE,
     )
@@ -172,9 +172,18 @@ def judge_provenance(policy: Policy, judged: Judged) -> Verdict | None:
         f"{judged} is not {what} by a signer that is allowed{who}",
         (
             f"allow its signer in policy.provenance.signers of {policy.name}, if you trust it",
-            *_except(policy, Rule.PROVENANCE, judged.source, judged.tag),
+            *_except(policy, Rule.PROVENANCE, judged.source, judged.version),
         ),
     )
+
+
+def judge_pinning(policy: Policy, judged: Judged) -> Verdict | None:
+    """Refuse a package that manifests name by its tag alone, if a rule is about its bytes."""
+    for rule in (Rule.PROVENANCE, Rule.LICENCES, Rule.AGE):
+        if rule in policy.rules and not policy.excepts(rule, judged.source, judged.tag, judged.digest):
+            reason = f"{judged} is installed by its tag alone, which may name other bytes later"
+            return Verdict(policy, rule, reason, ("remove pin: tag from xplock.yaml, or write pin: native",))
+    return None
 
 
 def _described(one: SignedBy) -> str:
@@ -193,9 +202,9 @@ def _is_required(rule: ProvenanceRule, one: SignedBy) -> bool:
     return one.predicate in rule.predicates if rule.predicates else bool(one.predicate)
 
 
-def _except(policy: Policy, rule: Rule, source: Source, tag: str | None = None) -> tuple[str, ...]:
-    version = f", version: {tag}" if tag else ""
-    entry = f"{{source: {source}{version}, rule: {rule}, reason: …}}"
+def _except(policy: Policy, rule: Rule, source: Source, version: str = "") -> tuple[str, ...]:
+    only = f", version: {version}" if version else ""
+    entry = f"{{source: {source}{only}, rule: {rule}, reason: …}}"
     return (f"or add an exception to policy.exceptions of {policy.name}: {entry}",)
 
 

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 from rig.builders.projects import HOME, World, at, small_world, text_of
-from rig.commands.run import run_command
+from rig.commands.run import Outcome, run_command
+
+from render.limits import Limits
+from render.lock.model import LockedPackage
+from render.lock.text.file import read_lock
+from render.references import parse_source
 
 DENY_BASE = f"policy: {{sources: {{deny: [{{prefix: {at('base')}, reason: not in this company}}]}}}}\n"
 ALLOW_ALL = "policy: {sources: {allow: [xpkg.example.org]}}\n"
@@ -127,6 +132,107 @@ def test_a_lock_that_calls_a_package_leaving_is_refused_all_the_same(
         assert b"state: orphaned" in text_of(project)
 
     assert_denied(plugin(project, XPLOCK_POLICY=str(operator)))
+
+
+OPEN = "policy: {licences: {allow: [MIT], unknown: refuse}}\n"
+LICENCE = "meta.crossplane.io/license"
+
+
+def package_of(folder: Path, name: str) -> LockedPackage:
+    lock = read_lock(folder, Limits())
+    assert lock
+    return lock.packages[parse_source(at(name))]
+
+
+def judged(*command: str | Path, policy: str, tmp_path: Path) -> Outcome:
+    """Run a command by a policy of the operator."""
+    file = tmp_path / "written.yaml"
+    file.write_text(policy)
+    return run_command(*map(str, command), environ={"XPLOCK_POLICY": str(file)})
+
+
+@pytest.mark.parametrize("rule", ["sources", "licences", "age"])
+def test_the_exception_for_a_tag_is_for_the_bytes_that_the_registry_has_there(
+    rule: str, tmp_path: Path
+) -> None:
+    """A project may name any tag beside a digest, and lay out or rewrite what a tag is."""
+    world = World(tmp_path / "repository")
+    world.publish("old v1.0.0", annotations={LICENCE: "BUSL-1.1"})
+    world.publish("old v2.0.0", annotations={LICENCE: "BUSL-1.1"})
+    rules = {
+        "sources": f"sources: {{deny: [{{prefix: {at('old')}, reason: none of it}}]}}",
+        "licences": "licences: {allow: [MIT]}",
+        "age": "age: {minimum: 99999w, unknown: refuse}",
+    }
+    exception = f"{{source: {at('old')}, version: v1.0.0, rule: {rule}, reason: we know these bytes}}"
+    policy = f"policy: {{{rules[rule]}, exceptions: [{exception}]}}\n"
+    other = world.project("other", "old:v2.0.0")
+    assert run_command("lock", str(other)).code == 0
+    digest = package_of(other, "old").digest
+    honest = world.project("honest", "old:v1.0.0")
+    renamed = world.project("renamed", f"old:v1.0.0@{digest}")
+    rewritten = world.project(
+        "rewritten",
+        "old:v1.0.0",
+        more=f"rewrites: [{{from: '{at('old')}:v1.0.0', to: '{at('old')}:v2.0.0'}}]\n",
+    )
+
+    def lock(folder: Path) -> Outcome:
+        return judged(
+            "lock", folder, "--layout", f"xpkg.example.org={world.layout}", policy=policy, tmp_path=tmp_path
+        )
+
+    assert lock(honest).code == 0
+    for folder in (renamed, rewritten):
+        lock(folder).assert_refused(
+            4, "its registry does not say that v1.0.0 names these bytes, so no exception for it counts"
+        )
+
+
+def test_a_lock_that_calls_a_package_leaving_does_not_hide_its_bytes(tmp_path: Path) -> None:
+    world = World(tmp_path / "repository")
+    world.publish("good v1.0.0", annotations={LICENCE: "MIT"})
+    world.publish("bad v1.0.0", annotations={LICENCE: "BUSL-1.1"})
+    project = world.project("shop", "good", "bad")
+    assert run_command("lock", str(project)).code == 0
+    world.project("shop", "good")
+    assert run_command("lock", str(project)).code == 0
+    file = project / "crossplane.lock.yaml"
+
+    assert judged("lock", project, policy=OPEN, tmp_path=tmp_path).code == 0
+    assert package_of(project, "bad").licence == "BUSL-1.1"
+    for command in ("render", "check"):
+        done = judged(command, project, policy=OPEN, tmp_path=tmp_path)
+        assert done.code == 4
+        assert f"{at('bad')} v1.0.0 has the licence BUSL-1.1" in done.stdout + done.stderr
+    # Edited, it is read from the bytes again.
+    file.write_bytes(text_of(project).replace(b"licence: BUSL-1.1", b"licence: MIT"))
+    assert judged("lock", "--check", project, policy=OPEN, tmp_path=tmp_path).code == 3
+    # The way out that the error names.
+    assert judged("lock", project, policy=OPEN, tmp_path=tmp_path).code == 0
+    for more in ([], ["--synced"]):
+        done = judged("retire", at("bad"), "-C", project, *more, policy=OPEN, tmp_path=tmp_path)
+        assert done.code == 0, done.stderr
+    assert judged("render", project, policy=OPEN, tmp_path=tmp_path).code == 0
+
+
+@pytest.mark.parametrize(
+    ("policy", "code"),
+    [(OPEN, 4), ("policy: {age: {minimum: 1d, unknown: allow}}\n", 4), (ALLOW_ALL, 0)],
+)
+def test_rules_about_bytes_ask_for_pins_by_digest(policy: str, code: int, tmp_path: Path) -> None:
+    world = World(tmp_path / "repository")
+    world.publish("good v1.0.0", annotations={LICENCE: "MIT"})
+    project = world.project("shop", "good", more="pin: tag\n")
+
+    done = judged("lock", project, policy=policy, tmp_path=tmp_path)
+
+    assert done.code == code
+    assert ("is installed by its tag alone" in done.stderr) is bool(code)
+    for mode in ("digest", "native"):
+        world.project("shop", "good", more=f"pin: {mode}\n")
+        assert judged("lock", project, policy=policy, tmp_path=tmp_path).code == 0
+        assert judged("render", project, policy=policy, tmp_path=tmp_path).code == 0
 
 
 def test_the_text_of_a_package_cannot_write_to_the_terminal(world: World) -> None:

@@ -246,7 +246,8 @@ class Resolver:
     def _resolve(self, inputs: Inputs, current: Lock, around: Neighbours, catalog: Catalog) -> LockUpdate:
         policies = read_policies(self._operator, inputs.settings)
         signatures = self._signatures(policies, inputs, current)
-        judge = make_judge(policies, inputs, current, self.catalog(inputs), self._clock, signatures)
+        catalogs = self.catalog(inputs), None if self._offline else self._direct_catalog()
+        judge = make_judge(policies, inputs, current, self._clock, signatures, *catalogs)
         options = replace(self._options, judge=judge)
         with self._reporter.progress(f"resolving {inputs.folder}") as progress:
             watched = WatchedCatalog(catalog, progress, self._head_start_of(inputs), judge)
@@ -268,13 +269,20 @@ class Resolver:
 
     def catalog(self, inputs: Inputs, *, offline: bool = False) -> "PackageCatalog":
         """Return the packages that a folder can have, by their sources in the cluster."""
+        layouts = [*self._layouts, *inputs.settings.layouts]
+        return self._open_world().catalog(layouts, inputs.rewrites, offline=offline or self._offline)
+
+    def _direct_catalog(self) -> "PackageCatalog":
+        """Return packages as their registries have them, wherever a project says that they are."""
+        return self._open_world().catalog(self._layouts, ())
+
+    def _open_world(self) -> "World":
         # Imported late: a lock that is up to date needs no HTTP.
         from render.app.world import open_world
 
         if self._world is None:
             self._world = open_world(self._operator, self._reporter, deadline=self._deadline)
-        layouts = [*self._layouts, *inputs.settings.layouts]
-        return self._world.catalog(layouts, inputs.rewrites, offline=offline or self._offline)
+        return self._world
 
     def _head_start_of(self, inputs: Inputs) -> HeadStart | None:
         # Another folder may have other rewrites.
