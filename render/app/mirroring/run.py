@@ -16,8 +16,10 @@ from render.references import Source
 from render.registry.copying.copier import Copier
 from render.registry.copying.folder import FolderDestination
 from render.registry.copying.model import Job, Origin, Report, count_lacking
-from render.texts import counted
+from render.texts import counted, first_names
 
+# How many images an error names.
+_SHOWN = 5
 # How often each of them asked differs, and is nothing that matters.
 _TRIES = re.compile(r" \(tried [0-9]+ times\)")
 
@@ -111,6 +113,9 @@ class Run:
         # One cause, such as a registry that is down, gives many images the same error.
         different = {_TRIES.sub("", str(error)): error for error in failures}
         if len(different) == 1:
+            if len(failures) < len(jobs):
+                names = [str(job.source) for job in jobs if job in self._failures]
+                failures[0].why = (*failures[0].why, f"not copied: {first_names(names, _SHOWN)}")
             raise failures[0]
         for error in different.values():
             self.reporter.error(error)
