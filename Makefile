@@ -95,6 +95,7 @@ bench: $(VENV)/ready ## Measurements, as ratios within one run.
 	$(BIN)/python -m bench.render
 	$(BIN)/python -m bench.plugin
 	$(BIN)/python -m bench.check
+	$(BIN)/python -m bench.fleet
 
 bench-cluster: servers ## How long a closure takes to run, beside Crossplane alone; and the plugin in Argo CD's cmp-server.
 	$(BIN)/python -m bench.cluster

@@ -78,3 +78,8 @@ def _without_secrets(match: re.Match[str]) -> str:
 def is_encodable(text: str) -> bool:
     """Return whether a text can be encoded: JSON can hold half of a surrogate pair, and UTF-8 cannot."""
     return re.search(_SURROGATE, text) is None
+
+
+def without_name(text: str, name: str) -> str:
+    """Return a text without the name of a folder, to compare it with those of other folders."""
+    return re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", "\0", text)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -14,7 +15,7 @@ from render.folders.members import Member, find_clusters, find_used, in_order, r
 from render.folders.neighbours import Neighbours, read_neighbours
 from render.folders.provided import find_unsuited
 from render.folders.sharing import LockedTwice, refuse_shared
-from render.folders.users import find_users, needed_packages
+from render.folders.users import Users, needed_packages
 from render.inputs.projects import read_settings
 from render.limits import Limits
 from render.lock.model import Lock, State
@@ -56,6 +57,10 @@ class _Run:
         # The folders that each folder uses, and the folders of this run that use it.
         self._used: dict[Path, set[Path]] = {}
         self._users: dict[Path, list[Path]] = {}
+
+    @cached_property
+    def _nearby(self) -> Users:
+        return Users(self._resolver.limits, self._folders.values())
 
     def read(self) -> None:
         """Read the inputs and the lock of every folder, and which folders use which."""
@@ -134,6 +139,9 @@ class _Run:
     def _refuse_shared(self) -> None:
         """Fail the folders of a cluster that have locked the same package."""
         for paths in self._clusters():
+            # Most clusters of a fleet have one folder, which shares nothing.
+            if len(paths) == 1:
+                continue
             try:
                 refuse_shared({path: self._found[path].after for path in paths}, self._members)
             except LockedTwice as error:
@@ -162,7 +170,7 @@ class _Run:
         if not any(package.state is State.ORPHANED for package in outcome.after.packages.values()):
             return {}
         locks: dict[Path, Lock] = {}
-        for user in find_users(outcome.folder, self._resolver.limits, self._folders.values()):
+        for user in self._nearby.of(outcome.folder):
             here = self._found.get(user.resolve())
             lock = here.after if here else _read_user(user, self._resolver.limits)
             if lock is not None:
@@ -173,11 +181,7 @@ class _Run:
         """Name the folders in reach whose locks no longer hold beside a new lock; only a changed version matters."""
         limits = self._resolver.limits
         changed = {path for path, outcome in self._found.items() if _changes_versions(outcome)}
-        users = {
-            real_path(user): user
-            for path in changed
-            for user in find_users(self._folders[path], limits, self._folders.values())
-        }
+        users = {real_path(user): user for path in changed for user in self._nearby.of(self._folders[path])}
         members = {
             path: replace(one, lock=self._found[path].after)
             for path, one in self._members.items()

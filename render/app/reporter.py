@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from render.errors import RenderError
-from render.texts import first_names
+from render.texts import first_names, without_name
 
 # How many folders a line names.
 _SHOWN = 5
@@ -116,12 +116,10 @@ class _NoProgress:
 
 
 def report_failures(failures: Mapping[Path, RenderError], reporter: Reporter) -> None:
-    """Report the errors of folders; one that several folders have is reported once."""
-    folders: dict[str, list[str]] = {}
+    """Report the errors of folders; one that several folders have is reported once, whatever they are called."""
+    alike: dict[str, list[Path]] = {}
     for folder, error in failures.items():
-        folders.setdefault(str(error), []).append(str(folder))
-    for error in failures.values():
-        named = folders.pop(str(error), None)
-        if named:
-            reporter.say(f"in {first_names(named, _SHOWN)}:")
-            reporter.error(error)
+        alike.setdefault(without_name(str(error), str(folder)), []).append(folder)
+    for folders in alike.values():
+        reporter.say(f"in {first_names(list(map(str, folders)), _SHOWN)}:")
+        reporter.error(failures[folders[0]])

@@ -6,7 +6,7 @@ from typing import Any
 
 from render.crossplane import needs_inactive_revision
 from render.errors import Differs, InvalidInput
-from render.folders.users import find_users
+from render.folders.users import Users
 from render.inputs.projects import read_settings
 from render.lifecycle.retiring.blockers import LockedFolder
 from render.lifecycle.retiring.retire import Retirement, require_agreed, require_synced, retire_packages
@@ -60,7 +60,8 @@ def _read_folders(folders: Sequence[Path], limits: Limits) -> tuple[list[LockedF
     for folder in folders:
         # One folder may be given in two spellings.
         given.setdefault(real_path(folder), folder)
-    found = {real_path(user): user for folder in folders for user in find_users(folder, limits, folders)}
+    nearby = Users(limits, folders)
+    found = {real_path(user): user for folder in folders for user in nearby.of(folder)}
     users = [user for path, user in found.items() if path not in given and read_lock(user, limits)]
     return (
         [_read_folder(folder, given, limits) for folder in given.values()],

@@ -18,7 +18,7 @@ _SHOWN = 20
 
 def drift(checked: Checked) -> Iterator[Finding]:
     """A folder has versions that the environment before it does not have."""
-    for one in checked.folders:
+    for one in checked.folders if checked.earlier else ():
         earlier = checked.earlier.get(one.path)
         if earlier is not None and isinstance(one.lock, Lock):
             found = {source: why for source, package, why in _ahead(one.lock, earlier)}

@@ -61,8 +61,8 @@ def read_order(folder: Path, limits: Limits) -> tuple[Path, ...]:
 
 
 def pair_in_order(folders: Sequence[Path]) -> Mapping[Path, Path]:
-    """Return the folder before each, in the order of a call; by real paths."""
-    return {after: before for before, after in pairwise(map(real_path, folders)) if before != after}
+    """Return the folder before each, in the order of a call; by real paths, each once."""
+    return {after: before for before, after in pairwise(folders)}
 
 
 def as_named(path: Path, folder: Path) -> str:

@@ -12,7 +12,7 @@ from render.checks.explaining import Explanation, read_explanations
 from render.checks.model import Finding
 from render.digests import sha256_hex
 from render.lean import Any
-from render.texts import counted, first_names, redact, visible
+from render.texts import counted, first_names, redact, visible, without_name
 
 _LONGEST_PATH = 4_096
 # How many folders with the same finding are named.
@@ -47,9 +47,8 @@ def _alike(findings: Sequence[Finding]) -> list[tuple[Finding, list[str]]]:
 
 def _without_folder(finding: Finding) -> object:
     """Return what a finding says, whatever its folder is called."""
-    name = re.compile(rf"(?<![\w.-]){re.escape(finding.folder)}(?![\w.-])")
     texts = (finding.message, *finding.why, "", *finding.next)
-    return finding.rule, finding.exit_code, tuple(name.sub("\0", text) for text in texts)
+    return finding.rule, finding.exit_code, tuple(without_name(text, finding.folder) for text in texts)
 
 
 def _format_others(folders: Sequence[str]) -> str:

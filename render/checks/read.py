@@ -8,7 +8,7 @@ from render.checks.listings import Listings
 from render.checks.model import Checked, CheckedFolder
 from render.errors import RenderError
 from render.inputs.projects import Inputs, read_inputs
-from render.lean import TYPE_CHECKING, Any, TypeVar, replace
+from render.lean import TYPE_CHECKING, Any, TypeAlias, TypeVar, replace
 from render.limits import Limits
 from render.lock.freshness import find_contradictions, staleness_of
 from render.lock.graph import LockGraph
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from render.policy.model import Policy
 
 T = TypeVar("T")
+Rendered: TypeAlias = tuple[Mapping[str, Any], ...]
 
 
 def read_checked(
@@ -41,12 +42,13 @@ def read_checked(
     for folder in folders:
         once.setdefault(real_path(folder), folder)
     locks, listings = _Locks(limits), Listings(limits)
+    alike = _Alike()
     read = [
-        replace(_read_folder(folder, locks, limits, environ), listings=listings.find(folder, here))
+        replace(_read_folder(folder, locks, alike, limits, environ), listings=listings.find(folder, here))
         for here, folder in once.items()
     ]
     policy = _read_policy(environ, limits)
-    earlier = _read_earlier(read, locks, limits, in_order=in_order)
+    earlier = _read_earlier(dict(zip(once, read, strict=True)), locks, limits, in_order=in_order)
     if not same_cluster and not any(one.has_neighbours for one in read):
         return Checked(tuple(read), operator_policy=policy, earlier=earlier)
     members = {one.path: _member(one) for one in read}
@@ -64,20 +66,20 @@ def _read_policy(environ: Mapping[str, str], limits: Limits) -> "Policy | None":
 
 
 def _read_earlier(
-    read: Sequence[CheckedFolder], locks: "_Locks", limits: Limits, *, in_order: bool
+    read: Mapping[Path, CheckedFolder], locks: "_Locks", limits: Limits, *, in_order: bool
 ) -> "dict[Path, Earlier]":
     """Return what is locked in the environment before each folder, in the order of the call or of settings above."""
     from render.checks.environments import Earlier, Environments, as_named, pair_in_order
 
     environments = Environments(limits)
-    pairs = pair_in_order([one.folder for one in read]) if in_order else {}
+    pairs = pair_in_order(list(read)) if in_order else {}
     found: dict[Path, Earlier] = {}
-    for one in read:
-        before = pairs.get(one.path) if in_order else environments.before(one.path)
+    for here, one in read.items():
+        before = pairs.get(here) if in_order else environments.before(here)
         # A lock that cannot be read is reported for its own folder.
         lock = _attempt(partial(locks.read, before)) if before is not None else None
         if before is not None and lock and not isinstance(lock, RenderError):
-            found[one.path] = Earlier(as_named(before, one.folder), lock[0].lock)
+            found[here] = Earlier(as_named(before, one.folder), lock[0].lock)
     return found
 
 
@@ -98,17 +100,43 @@ class _Locks:
         return self._known[data]
 
 
-def _read_folder(folder: Path, locks: _Locks, limits: Limits, environ: Mapping[str, str]) -> CheckedFolder:
+class _Alike:
+    """Keeps what is rendered, and so is fine: a folder with the same lock and the same inputs renders the same."""
+
+    def __init__(self) -> None:
+        # By the lock, which stays in memory, and the record of inputs; of several that only pass other objects
+        # through, the last one.
+        self._known: dict[tuple[int, tuple[tuple[str, str], ...]], tuple[Inputs, Rendered]] = {}
+
+    def find(self, graph: LockGraph, inputs: Inputs) -> Rendered | None:
+        found = self._known.get(self._key(graph, inputs))
+        return found[1] if found and replace(found[0], folder=inputs.folder) == inputs else None
+
+    def keep(self, graph: LockGraph, inputs: Inputs, objects: Rendered) -> None:
+        self._known[self._key(graph, inputs)] = inputs, objects
+
+    def _key(self, graph: LockGraph, inputs: Inputs) -> tuple[int, tuple[tuple[str, str], ...]]:
+        return id(graph), tuple(inputs.record.items())
+
+
+def _read_folder(
+    folder: Path, locks: _Locks, alike: _Alike, limits: Limits, environ: Mapping[str, str]
+) -> CheckedFolder:
     inputs = _attempt(lambda: read_inputs(folder, limits, environ))
     found = _attempt(lambda: locks.read(folder))
     if found is None or isinstance(found, RenderError):
         return CheckedFolder(folder, inputs, found)
     graph, problems = found
     lock = graph.lock
+    known = alike.find(graph, inputs) if isinstance(inputs, Inputs) else None
+    if known is not None:
+        return CheckedFolder(folder, inputs, lock, objects=known)
     stale = tuple(staleness_of(graph, problems, inputs) if isinstance(inputs, Inputs) else problems)
-    objects: tuple[Mapping[str, Any], ...] | RenderError = ()
+    objects: Rendered | RenderError = ()
     if isinstance(inputs, Inputs) and not stale:
         objects = _attempt(lambda: tuple(render_lock(lock, inputs, limits, environ)))
+        if not isinstance(objects, RenderError):
+            alike.keep(graph, inputs, objects)
     return CheckedFolder(folder, inputs, lock, stale, objects)
 
 

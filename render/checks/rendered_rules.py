@@ -30,12 +30,16 @@ _Object: TypeAlias = Mapping[str, Any]
 
 def rendered_inconsistent(checked: Checked) -> Iterator[Finding]:
     """The rendered objects differ from the lock: a package or a pin is missing, duplicate or different."""
+    # Folders that are alike share their objects.
+    known: dict[int, list[str]] = {}
     for one in checked.folders:
         lock = one.fresh_lock
         if lock is None or isinstance(one.objects, RenderError) or not isinstance(one.inputs, Inputs):
             continue
-        pinned = one.inputs.settings.pin is PinMode.DIGEST
-        problems = list(find_inconsistencies(lock, one.objects, pinned=pinned))
+        problems = known.get(id(one.objects))
+        if problems is None:
+            pinned = one.inputs.settings.pin is PinMode.DIGEST
+            problems = known[id(one.objects)] = list(find_inconsistencies(lock, one.objects, pinned=pinned))
         if problems:
             yield Finding(
                 "rendered-inconsistent",

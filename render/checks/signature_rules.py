@@ -11,7 +11,7 @@ from render.lean import Any
 from render.limits import Limits
 from render.signatures.expressions.matching import open_ends
 from render.signatures.identities import missing_names
-from render.signatures.image_configs import ImageConfigs
+from render.signatures.image_configs import ImageConfigs, has_rules
 from render.signatures.rules import Authority, Rule
 from render.system.boundary import real_path
 from render.texts import first_lines
@@ -92,7 +92,11 @@ def _lost(one: CheckedFolder, checked: Checked) -> Iterator[str]:
     lock = one.fresh_lock
     if lock is None or isinstance(one.objects, RenderError):
         return
-    configs = ImageConfigs.of([*one.objects, *_used_objects(one, checked)])
+    objects = [*one.objects, *_used_objects(one, checked)]
+    # Most folders have no rule, and so need no rewrite either.
+    if not has_rules(objects):
+        return
+    configs = ImageConfigs.of(objects)
     for package in lock.installed():
         reference = package.cluster_reference
         pulled = configs.resolve(reference)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from render.errors import Unsatisfiable
-from render.folders.members import Members, find_clusters, find_used
+from render.folders.members import Members, find_used
 from render.lock.model import Lock
 from render.settings import SETTINGS_FILE
 from render.texts import first_lines
@@ -23,9 +23,8 @@ class LockedTwice(Unsatisfiable):
 
 
 def refuse_shared(locks: Mapping[Path, Lock], members: Members) -> None:
-    """Raise for locks of connected folders with the same package; the folders are given by their real paths."""
-    clusters = find_clusters(members)
-    shared = find_shared({path: package_names(lock) for path, lock in locks.items()}, clusters)
+    """Raise for locks of one cluster with the same package; the folders are given by their real paths."""
+    shared = find_shared({path: package_names(lock) for path, lock in locks.items()}, dict.fromkeys(locks, 0))
     for paths, names in shared.items():
         folders = " and ".join(str(members[path].folder) for path in paths)
         raise LockedTwice(

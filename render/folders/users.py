@@ -1,7 +1,7 @@
 """The folders that use a folder, as far as they are in reach: in the same repository, or beside it."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from render.errors import RenderError
@@ -21,19 +21,32 @@ _GIT = ".git"
 _KEY = b"uses"
 
 
-def find_users(folder: Path, limits: Limits, others: Iterable[Path] = ()) -> list[Path]:
-    """Return the folders that use a folder, directly or not, sorted; as paths from the current folder.
+class Users:
+    """Finds the folders that use a folder; a repository is searched once, however many folders are asked about.
 
     `others` are searched wherever they are: the folders that a command names.
     """
-    target = folder.resolve()
-    members = _read_members([*_folders(_top(target)), *(other.resolve() for other in others)], limits)
-    users = {target}
-    while True:
-        more = {path for path, member in members.items() if users.intersection(member.used)} - users
-        if not more:
-            return sorted(Path(os.path.relpath(path)) for path in users - {target})
-        users |= more
+
+    def __init__(self, limits: Limits, others: Iterable[Path] = ()) -> None:
+        self._limits = limits
+        self._others = _read_members((other.resolve() for other in others), limits)
+        self._below: dict[Path, Mapping[Path, Sequence[Path]]] = {}
+
+    def of(self, folder: Path) -> list[Path]:
+        """Return the folders that use a folder, directly or not, sorted; as paths from the current folder."""
+        target = folder.resolve()
+        users = {target}
+        members = self._members(_top(target))
+        while more := {path for path, used in members.items() if users.intersection(used)} - users:
+            users |= more
+        return sorted(Path(os.path.relpath(path)) for path in users - {target})
+
+    def _members(self, top: Path) -> Mapping[Path, Sequence[Path]]:
+        """Return the folders in reach that use others, with those."""
+        if top not in self._below:
+            below = _read_members(_folders(top), self._limits)
+            self._below[top] = {**self._others, **below}
+        return self._below[top]
 
 
 def needed_packages(folder: Path, users: Mapping[Path, Lock]) -> dict[Source, list[str]]:
@@ -47,16 +60,16 @@ def needed_packages(folder: Path, users: Mapping[Path, Lock]) -> dict[Source, li
     return found
 
 
-def _read_members(folders: Iterable[Path], limits: Limits) -> dict[Path, Member]:
+def _read_members(folders: Iterable[Path], limits: Limits) -> dict[Path, Sequence[Path]]:
     members = {}
     for path in dict.fromkeys(folders):
         try:
             if _KEY in (read_plain(path / SETTINGS_FILE, limits.meta_bytes) or b""):
-                members[path] = Member(path, read_settings(path, limits).uses)
+                members[path] = Member(path, read_settings(path, limits).uses).used
         except (OSError, RenderError):
             # Such a folder has its own error when it is locked.
             continue
-    return members
+    return {path: used for path, used in members.items() if used}
 
 
 def _top(folder: Path) -> Path:

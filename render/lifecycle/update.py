@@ -238,16 +238,26 @@ def is_current(lock: Lock, inputs: Inputs, neighbours: Neighbours = NO_NEIGHBOUR
     return not compare_provided(lock, neighbours.after_moves(inputs.settings.moves, lock))
 
 
-def read_current(folder: Path, limits: Limits, *, new: bool, in_memory: bool = False) -> CurrentLock:
-    """Read the lock that a run starts from; two sides of a merge are joined."""
+def read_current(
+    folder: Path,
+    limits: Limits,
+    known: dict[bytes, Lock] | None = None,
+    *,
+    new: bool,
+    in_memory: bool = False,
+) -> CurrentLock:
+    """Read the lock that a run starts from; two sides of a merge are joined. Reuses and extends `known`."""
     data = None if new else read_lock_bytes(folder, limits)
     if data is None:
         if not new:
             _check_never_locked(folder, limits, in_memory=in_memory)
         return CurrentLock(Lock())
+    known = {} if known is None else known
     place = str(folder / LOCK_FILE)
     try:
-        return CurrentLock(parse_lock(data, limits, place=place))
+        if data not in known:
+            known[data] = parse_lock(data, limits, place=place)
+        return CurrentLock(known[data])
     except (ConflictedLock, DoubledLock):
         merged = merge_sides(data, limits, place=place)
         return CurrentLock(merged.lock, merged=True, notes=merged.notes)

@@ -130,6 +130,8 @@ def find_changes(before: Lock, after: Lock) -> Changes:
     pairs = pair_packages(before.installed(), after.installed())
     dependants = _other_dependants(pairs)
     for old, new in pairs:
+        if old is new:
+            continue
         if old is None and new is not None:
             changes.added.append(new)
         elif new is None and old is not None:

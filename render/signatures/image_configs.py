@@ -20,11 +20,7 @@ class ImageConfigs:
     @classmethod
     def of(cls, objects: "Iterable[Mapping[str, Any]]") -> "ImageConfigs":
         """Return the ImageConfigs among some objects."""
-        configs = [
-            one
-            for one in objects
-            if (one.get("apiVersion"), one.get("kind")) == (_API_VERSION, "ImageConfig")
-        ]
+        configs = _configs(objects)
         return cls(Rewrites(list(_rewrites(configs))), list(_rules(configs)))
 
     def resolve(self, reference: str) -> str:
@@ -45,7 +41,13 @@ class ImageConfigs:
 
 def has_rules(objects: "Iterable[Mapping[str, Any]]") -> bool:
     """Return whether any ImageConfig among some objects has a rule."""
-    return bool(ImageConfigs.of(objects).rules)
+    return any(True for _ in _rules(_configs(objects)))
+
+
+def _configs(objects: "Iterable[Mapping[str, Any]]") -> "list[Mapping[str, Any]]":
+    return [
+        one for one in objects if (one.get("apiVersion"), one.get("kind")) == (_API_VERSION, "ImageConfig")
+    ]
 
 
 def _rewrites(configs: "Iterable[Mapping[str, Any]]") -> "Iterator[Rewrite]":

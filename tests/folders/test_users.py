@@ -7,7 +7,7 @@ import pytest
 from rig.builders.catalogs import named
 from rig.builders.locks import lock, provided
 
-from render.folders.users import find_users, needed_packages
+from render.folders.users import Users, needed_packages
 from render.limits import Limits
 
 
@@ -27,7 +27,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def users(folder: str = "shared/platform") -> list[str]:
-    return [str(path) for path in find_users(Path(folder), Limits())]
+    return [str(path) for path in Users(Limits()).of(Path(folder))]
 
 
 def test_folders_anywhere_in_the_repository_are_found(repository: Path) -> None:
@@ -64,7 +64,7 @@ def test_without_a_repository_the_folders_beside_it_are_read(tmp_path: Path) -> 
     platform = write(tmp_path / "platform")
     reef = write(tmp_path / "reef", "../platform")
 
-    assert find_users(platform, Limits()) == [Path(os.path.relpath(reef))]
+    assert Users(Limits()).of(platform) == [Path(os.path.relpath(reef))]
 
 
 def test_folders_below_hidden_ones_and_deep_ones_are_found(repository: Path) -> None:
@@ -79,7 +79,7 @@ def test_folders_that_the_command_names_are_found_anywhere(repository: Path) -> 
     away = write(repository.parent / "one" / "two" / "reef", "../../../repository/shared/platform")
     middle = write(repository.parent / "far" / "middle", "../../one/two/reef")
 
-    found = find_users(Path("shared/platform"), Limits(), [middle, away])
+    found = Users(Limits(), [middle, away]).of(Path("shared/platform"))
 
     assert [path.resolve() for path in found] == [middle, away]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from render.app.head_start import HeadStart
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Reporter
+from render.app.resolving.alike import Alike
 from render.app.resolving.locked_tags import TagChecks
 from render.app.resolving.notes import note_incomplete, note_moved_below
 from render.app.resolving.outcome import Outcome, ReadFolder
@@ -86,6 +87,11 @@ class Resolver:
         self._head_start = head_start
         self._clock = clock
         self._world: World | None = head_start.world if head_start else None
+        self._alike = Alike()
+        # What was said of the first folder: a fleet would have it a thousand times.
+        self._noted: set[str] = set()
+        # Locks by their texts, which many folders have in common.
+        self._parsed: dict[bytes, Lock] = {}
 
     def resolve(self, folder: Path) -> Outcome:
         """Resolve one folder, starting from its lock."""
@@ -129,6 +135,7 @@ class Resolver:
     def follow(self, options: LockOptions) -> None:
         """Use other options from now on."""
         self._options = options
+        self._alike = Alike()
 
     def find_digests(
         self, inputs: Inputs, references: Sequence[Reference]
@@ -144,12 +151,14 @@ class Resolver:
         note = note_on_crossplane(inputs.settings)
         key = "setting crossplaneVersion"
         is_known = bool(lock.inputs) and lock.inputs.get(key) == inputs.record.get(key)
-        if note:
-            tell = self._reporter.trace if is_known or self._in_memory else self._reporter.say
-            tell(f"{inputs.folder}: {note}")
+        if note and note not in self._noted and not (is_known or self._in_memory):
+            self._noted.add(note)
+            self._reporter.say(f"{inputs.folder}: {note}")
+        elif note:
+            self._reporter.trace(f"{inputs.folder}: {note}")
 
     def _read_current(self, folder: Path) -> CurrentLock:
-        return read_current(folder, self.limits, new=self._new, in_memory=self._in_memory)
+        return read_current(folder, self.limits, self._parsed, new=self._new, in_memory=self._in_memory)
 
     def _read_inputs(self, folder: Path, edits: Edits | None) -> Inputs:
         if edits is None and self._head_start and self._head_start.inputs.folder == folder:
@@ -159,10 +168,16 @@ class Resolver:
 
     def answer(self, read: ReadFolder, around: Neighbours) -> Outcome:
         """Resolve a folder among the other folders of its cluster."""
-        outcome = self._answer(read, around)
+        outcome = self._alike.find(read, around)
+        if outcome is None:
+            outcome = self._answer(read, around)
+            self._alike.keep(read, around, outcome)
+        below = note_moved_below(read.inputs.folder, outcome.before, outcome.after, self.limits)
+        for note in below:
+            self._reporter.warn(note)
         # Only of what worked: an error is more important.
         self._note_crossplane(read.inputs, read.current.lock)
-        return outcome
+        return replace(outcome, notes=(*outcome.notes, *below))
 
     def _answer(self, read: ReadFolder, around: Neighbours) -> Outcome:
         inputs, current = read.inputs, read.current
@@ -233,8 +248,7 @@ class Resolver:
             call = self._options.call or LockCall((str(inputs.folder),))
             about_tags = tags.moved(current, update.lock, call)
         after, lost = tags.without_missing(update.lock)
-        below = note_moved_below(inputs.folder, current, after, self.limits)
-        notes = (*update.notes, *about_tags, *lost, *below)
+        notes = (*update.notes, *about_tags, *lost)
         for note in notes:
             self._reporter.warn(note)
         return after, notes
