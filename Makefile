@@ -89,6 +89,7 @@ bench: $(VENV)/ready ## Measurements, as ratios within one run.
 	$(BIN)/python -m bench.large_package
 	$(BIN)/python -m bench.solver
 	$(BIN)/python -m bench.crds
+	$(BIN)/python -m bench.definitions
 	$(BIN)/python -m bench.lock
 	PYTHONPATH=tests $(BIN)/python -m bench.doctor
 	$(BIN)/python -m bench.mirror

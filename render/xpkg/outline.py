@@ -19,7 +19,7 @@ T = TypeVar("T")
 _KINDS = frozenset({CRD, XRD, MRD, COMPOSITION})
 _SPEC = re.compile(rb"\nspec:[ \t]*(?=\n)")
 # Lines of the outline: all that matter stand in one of the first columns.
-_OUTLINE = re.compile(rb"\n(?! {7}|[ \t]*(?:\n|\Z|#))( *)([^\n]*)")
+_OUTLINE = re.compile(rb"\n(?! {7}|[ \t]*+(?:[\n#]|\Z))( *+)([^\n]*+)")
 _SCHEMA = re.compile(r" *((?:- +)*)schema:[ \t]*")
 # Keys whose values must not go on in another line.
 _SHORT = re.compile(

@@ -8,12 +8,13 @@ from render.digests import digest_value
 
 # A description with text on its line, and the lines that belong to it. A property of that name holds a mapping, which
 # starts on the next line or with one of the characters that are left out.
-_DESCRIPTION = re.compile(rb"\n( +)description: +(?![ {\[&*!#])[^\n]*(?:\n(?:\1 [^\n]*|[ \t]*(?=\n)))*")
+# Possessive throughout, since going back over the spaces of every line would take most of the time.
+_DESCRIPTION = re.compile(rb"\n( ++)description: ++(?![{\[&*!#])[^\n]*+(?:\n(?:\1 [^\n]*+|[ \t]*+(?=\n)))*+")
 # Values that may hold text which only looks like a description.
 _DATA = (b"default:\n", b"example:\n")
 _DATA_BLOCK = re.compile(rb"\n( *)[^\n]*\n(?:\1[ -][^\n]*\n)*")
 _MAPPING_IN_ENUM = re.compile(rb"enum:\n *- [^\n:]+:")
-_LONG_TEXT = (b"|\n", b"|-\n", b"|+\n", b">\n", b">-\n", b">+\n")
+_LONG_TEXT = {b"|": (b"|\n", b"|-\n", b"|+\n"), b">": (b">\n", b">-\n", b">+\n")}
 
 # Where a schema holds other schemas: one, a list of them, or one for each name.
 SCHEMA_KEYS = ("items", "additionalProperties", "additionalItems", "not")
@@ -28,9 +29,13 @@ def drop_descriptions(data: bytes) -> bytes:
 
 
 def _is_doubtful(data: bytes, stripped: bytes) -> bool:
-    if any(mark in stripped for mark in _LONG_TEXT) or _MAPPING_IN_ENUM.search(data):
+    # Hardly any schema has one of these characters, and one character is found at once.
+    if any(mark in stripped for sign, marks in _LONG_TEXT.items() if sign in stripped for mark in marks):
         return True
-    return any(b"description: " in block for mark in _DATA for block in _blocks(data, mark))
+    if _MAPPING_IN_ENUM.search(stripped):
+        return True
+    marks = [mark for mark in _DATA if mark in stripped]
+    return any(b"description: " in block for mark in marks for block in _blocks(data, mark))
 
 
 def _blocks(data: bytes, mark: bytes) -> Iterator[bytes]:
