@@ -24,6 +24,7 @@ from render.xpkg import outline
 from render.xpkg.contents import read_contents, split_documents
 from render.xpkg.definitions import Definitions, parse_definitions
 from render.xpkg.identity import identify
+from render.xpkg.version_schemas import parse_schema
 
 _COUNT, _NEW = 2_000, 28
 # How many definitions move their storage version, and of how many the schema of a version differs.
@@ -130,8 +131,7 @@ def _write_facts(files: Sequence[Path]) -> dict[str, Any]:
 
 
 def _compare(files: Sequence[Path]) -> dict[str, Any]:
-    parse = contents_of_definitions.parse_schema
-    with patch.object(contents_of_definitions, "parse_schema", side_effect=parse) as parsed:
+    with patch.object(contents_of_definitions, "parse_schema", wraps=parse_schema) as parsed:
         old, new = (_lock(file) for file in files)
         result = compare_definitions(old, new, _Content(files))
     rules = [one.rule for one in result.findings]
