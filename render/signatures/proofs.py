@@ -86,10 +86,11 @@ def _prove_certificate(one: Attached, read: _Read, believed: Believed, root: Tru
     if not believed.ignores_sct:
         require_listed(chain, root.certificate_logs)
     signature = _find_made(read, certificate.key, "sha256")
+    issuer, subjects = certificate.issuer, certificate.subjects
+    # Before its log entry: a missing one is not the news about a stranger's signature.
+    require_identity(believed.identities, issuer, subjects)
     time = _require_logged(find_entry(one), read, signature, certificate.key, root)
     require_valid(chain, time)
-    issuer, subjects = certificate.issuer, certificate.subjects
-    require_identity(believed.identities, issuer, subjects)
     return Proof(issuer=issuer, subjects=subjects, predicate=read.predicate, since=time)
 
 

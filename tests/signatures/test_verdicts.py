@@ -22,6 +22,7 @@ ROOT = parse_trusted_root(SIGSTORE.trusted_root())
 KEY = new_key()
 BY_KEY = Signing(SIGSTORE, KEY)
 BY_CERTIFICATE = Signing(SIGSTORE, KEY, SIGSTORE.certify(KEY))
+MALLORY = Signing(SIGSTORE, KEY, SIGSTORE.certify(KEY, subject="mallory@example.org"))
 SECRET = {
     "apiVersion": "v1",
     "kind": "Secret",
@@ -83,6 +84,10 @@ def test_one_authority_is_enough() -> None:
         # An attestation of something else is no signature.
         (Found((BY_KEY.bundle(IMAGE, PROVENANCE),)), OF_KEY, Trouble.NOT_ACCEPTED, Verdict.REFUSED),
         (Found((BY_KEY.without_log().sign(IMAGE),)), OF_KEY, Trouble.NOT_LOGGED, Verdict.ACCEPTED),
+        (Found((BY_CERTIFICATE.without_log().sign(IMAGE),)), OF_SUBJECT, Trouble.NOT_LOGGED, Verdict.REFUSED),
+        # Whoever else signed it, a missing log entry is not the news.
+        (Found((Signing(SIGSTORE, new_key()).without_log().sign(IMAGE),)), OF_KEY, Trouble.NOT_ACCEPTED, Verdict.REFUSED),
+        (Found((MALLORY.without_log().sign(IMAGE),)), OF_SUBJECT, Trouble.NOT_ACCEPTED, Verdict.REFUSED),
         (Found((BY_KEY.sign(OTHER),)), OF_KEY, Trouble.NOT_ACCEPTED, Verdict.REFUSED),
         (Found((Signing(SIGSTORE, new_key()).sign(IMAGE),)), OF_KEY, Trouble.NOT_ACCEPTED, Verdict.REFUSED),
         (Found((Signing(SIGSTORE, new_key()).bundle(IMAGE),)), OF_KEY, Trouble.NOT_ACCEPTED, Verdict.REFUSED),
