@@ -29,7 +29,7 @@ _FLAGS = (
 )
 # The key by which WebDriver names an element.
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
-ENTER, ESCAPE = "\ue007", "\ue00c"
+ENTER, ESCAPE, DOWN = "\ue007", "\ue00c", "\ue015"
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,11 @@ class Browser:
     def screenshot(self, path: Path) -> None:
         """Write what the window shows as a PNG."""
         path.write_bytes(base64.b64decode(self._get("screenshot")))
+
+    def print(self) -> bytes:
+        """Return the page as a PDF, as the page wants to be printed."""
+        pdf: str = self._post("print", {"background": True})
+        return base64.b64decode(pdf)
 
     def _find(self, selector: str) -> str:
         found: dict[str, str] = self._post("element", {"using": "css selector", "value": selector})
