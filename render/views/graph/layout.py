@@ -141,7 +141,8 @@ def _steps(graph: Graph, row_of: Mapping[str, int], ways: Mapping[int, Sequence[
     for edge in graph.edges:
         before: Item = edge.start
         through = [Way(edge.end, row) for row in range(row_of[edge.start] + 1, row_of[edge.end])]
-        for item in (*(way for way in through if way in known), edge.end):
+        stops: list[Item] = [*(way for way in through if way in known), edge.end]
+        for item in stops:
             if item != before:
                 below.setdefault(before, {})[item] = None
                 above.setdefault(item, {})[before] = None

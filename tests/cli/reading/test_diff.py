@@ -315,9 +315,8 @@ def test_what_cannot_be_compared_is_wrong_usage(
     assert said in capsys.readouterr().err
 
 
-def test_a_page_shows_what_changed(
-    world: World, project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("project")
+def test_a_page_shows_what_changed(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     change(world)
     capsys.readouterr()
 
@@ -331,7 +330,8 @@ def test_a_page_shows_what_changed(
     assert "differ" in page.err
 
 
-def test_a_page_of_a_cluster_is_refused(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("project")
+def test_a_page_of_a_cluster_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     code = run(["diff", "-", "-o", "html"])
 
     assert code == 2

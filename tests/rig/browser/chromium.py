@@ -46,6 +46,13 @@ class Browser:
         """Run a script in the page, and return what it returns."""
         return self._post("execute/sync", {"script": script, "args": list(arguments)})
 
+    def wait(self, script: str) -> None:
+        """Run a script again and again until it returns something true."""
+        deadline = time.monotonic() + _SECONDS
+        while not self.run(script):
+            assert time.monotonic() < deadline, f"still not: {script}"
+            time.sleep(0.05)
+
     def texts(self, selector: str) -> list[str]:
         """Return the texts of all elements."""
         found: list[str] = self.run(
