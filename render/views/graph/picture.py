@@ -18,7 +18,7 @@ _FIT, _SQUEEZED = 29, 36
 # How many characters fit into the line with the version.
 _SECOND_LINE = 30
 # JSON inside of a script element must not end it, nor open a comment.
-_IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_IN_SCRIPT = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,7 @@ def format_svg(graph: Graph) -> str:
 def format_page(graph: Graph, title: str) -> str:
     """Write a picture as a page to search, filter and click through."""
     script, style = _read("page.js"), _read("page.css")
-    document = json.dumps(graph_document(graph), ensure_ascii=False, sort_keys=True)
-    data = "".join(_IN_SCRIPT.get(character, character) for character in document)
+    data = json.dumps(graph_document(graph), ensure_ascii=False, sort_keys=True).translate(_IN_SCRIPT)
     return fill_template(
         "graph/page.html.j2",
         title=visible(title),
