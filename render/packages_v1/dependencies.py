@@ -12,7 +12,7 @@ from render.packages_v1.descriptions import App
 from render.packages_v1.findings import Findings
 from render.packages_v1.sources import qualified
 from render.references import PartialSource, Source, split_tag
-from render.versions.constraints import parse_constraint
+from render.versions.constraints import ANY, Constraint, parse_constraint
 from render.xpkg.crd_fields import CRD_KEY, read_crd
 from render.yaml.fields import Fields
 
@@ -20,6 +20,7 @@ CRDS_ANNOTATION = "xplock.dev/depends-on-crds"
 # The entries of `spec.dependsOn` that stand for CRDs.
 Answers: TypeAlias = Mapping[CrdRequest, Sequence[Mapping[str, Any]]]
 _KNOWN = (CRD_KEY, "package", "source")
+VERSION_KEY = "version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def read_dependencies(
             request = read_other_crd(fields, crds)
             if request:
                 asked.append(request)
-                entries.extend(answers.get(request, [{CRD_KEY: str(request)}]))
+                entries.extend(answers.get(request, [_crd_entry(request, read_versions(fields))]))
         else:
             entries.extend(_read_package(fields, source, app, found))
     return DependsOn(_once(entries), tuple(dict.fromkeys(asked)))
@@ -52,8 +53,18 @@ def read_dependencies(
 
 def _once(entries: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
     """Return each entry once: two CRDs may be those of one package."""
-    by_name = {entry.get("package", entry.get(CRD_KEY)): entry for entry in reversed(entries)}
-    return tuple(reversed(by_name.values()))
+    return tuple({tuple(sorted(entry.items())): entry for entry in entries}.values())
+
+
+def _crd_entry(request: CrdRequest, versions: Constraint) -> Mapping[str, Any]:
+    return {CRD_KEY: str(request)} | ({} if versions == ANY else {VERSION_KEY: versions.text})
+
+
+def read_versions(fields: Fields) -> Constraint:
+    """Return the versions of the package that an entry for a CRD accepts, whichever package it is."""
+    if fields.get(VERSION_KEY) is None:
+        return ANY
+    return fields.parse(VERSION_KEY, parse_constraint) or ANY
 
 
 def check_entry(fields: Fields, app: App, found: Findings) -> None:
@@ -61,7 +72,8 @@ def check_entry(fields: Fields, app: App, found: Findings) -> None:
     given = [key for key in (CRD_KEY, "package") if fields.get(key) not in (None, "")]
     if len(given) != 1:
         fields.complain("it needs either crd or package" + (", not both" if given else ""))
-    for key in sorted(fields.value.keys() - set(_KNOWN)):
+    known = {*_KNOWN, *([VERSION_KEY] if given == [CRD_KEY] else [])}
+    for key in sorted(fields.value.keys() - known):
         found.warn(app.file, f"dependsOn: {key}: a dependency of today has no such field; it is left out")
 
 

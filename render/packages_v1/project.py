@@ -6,7 +6,7 @@ from pathlib import Path
 
 from render.limits import Limits
 from render.packages_v1.definitions.crds import Crd, read_crds
-from render.packages_v1.dependencies import check_entry, read_other_crd, read_package
+from render.packages_v1.dependencies import check_entry, read_other_crd, read_package, read_versions
 from render.packages_v1.descriptions import App, read_app
 from render.packages_v1.findings import Findings
 from render.packages_v1.tree import read_tree
@@ -52,7 +52,7 @@ def _roots(app: App, crds: list[Crd], found: Findings) -> Iterator[Root | CrdRoo
 
 def _crd_root(fields: Fields, crds: list[Crd], app: App) -> CrdRoot | None:
     crd = read_other_crd(fields, crds)
-    return CrdRoot(crd, _place(app, fields, CRD_KEY)) if crd else None
+    return CrdRoot(crd, _place(app, fields, CRD_KEY), read_versions(fields)) if crd else None
 
 
 def _root(fields: Fields, app: App) -> Root | None:

@@ -1,11 +1,10 @@
 """Derivation → an error that a person can act on: the constraints, the existing versions, and an edit that helps."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Sequence
 
 from render.errors import RenderError, Unsatisfiable
 from render.references import Source
+from render.resolve.advice.suggested import Advised, CorrectedCommand, ProvidedInstead
 from render.resolve.candidates import ANYTHING, Bits, Universe, bit
 from render.resolve.crds.unserved import Listed, Serving, describe_unserved
 from render.resolve.model import Candidate, Edge
@@ -18,7 +17,6 @@ _SHOWN_LINES = 8
 _SHOWN_REFUSED = 3
 _SHOWN_WAYS = 4
 _CHANGE = "change what you ask for"
-_SERVED_ADVICE = "ask for an API version that is served, or leave it out to accept any"
 
 
 class NoSolution(Unsatisfiable):
@@ -31,41 +29,6 @@ class RefusedByPolicy(NoSolution):
 
 class MissingPackage(RenderError):
     """A required package that its registry does not have."""
-
-
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """An edit that a second search has shown to help."""
-
-    place: str
-    source: Source
-    version: str
-
-    def __str__(self) -> str:
-        return f"ask for {self.source} {self.version} instead, which suits everyone ({self.place})"
-
-
-@dataclass(frozen=True, slots=True)
-class CorrectedCommand:
-    """Versions of the command line that a second search has found to suit everyone, by their sources."""
-
-    versions: Mapping[Source, str]
-    # Empty, if all that it would do is to keep what is locked.
-    command: str = ""
-
-    def __str__(self) -> str:
-        several = len(self.versions) > 1
-        if not self.command:
-            locked = "versions are" if several else f"{next(iter(self.versions.values()))} is"
-            return f"leave -P out: the locked {locked} the highest that {'suit' if several else 'suits'} everyone"
-        if several:
-            named = ", ".join(f"{source} {version}" for source, version in self.versions.items())
-            return f"the highest versions that suit everyone are {named}: {self.command}"
-        [version] = self.versions.values()
-        return f"the highest version that suits everyone is {version}: {self.command}"
-
-
-Advised: TypeAlias = Suggestion | CorrectedCommand
 
 
 def find_facts(cause: Incompatibility) -> list[Fact]:
@@ -128,8 +91,7 @@ def explain(
     dependants = {fact.edge.dependant for fact in about if fact.edge}
     if unserved:
         what = f"no version of {target} serves {unserved[0].crd} and suits every dependant"
-        advice = _advice(about, suggestions, there.provider)
-        return NoSolution(what, why=lines, next=_SERVED_ADVICE if advice == [_CHANGE] else advice)
+        return NoSolution(what, why=lines, next=_advice(about, suggestions, there.provider))
     what = f"no version of {target} suits " + ("every dependant" if len(dependants) > 1 else "its dependant")
     return NoSolution(what, why=lines, next=_advice(about, suggestions, there.provider))
 
@@ -218,7 +180,8 @@ def accepted(facts: Sequence[Fact]) -> Iterator[str]:
             tried = [fact.candidate for fact in members if fact.candidate]
             versions = [str(candidate) for candidate in sorted(tried, key=_rank, reverse=True)]
             verb = "needs" if members[0].edge and members[0].edge.crd else "accepts"
-            yield f"{dependant} {first_names(versions, _SHOWN_VERSIONS)} {verb} {request}{_place(members[0])}"
+            words = [str(dependant), first_names(versions, _SHOWN_VERSIONS), verb, request]
+            yield f"{' '.join(word for word in words if word)}{_place(members[0])}"
 
 
 def _request(edge: Edge) -> str:
@@ -262,17 +225,22 @@ def _rank(candidate: Candidate) -> tuple[bool, object]:
 
 def _advice(about: Sequence[Fact], suggestions: Sequence[Advised], provider: str = "") -> list[str]:
     stated = list(dict.fromkeys(line for fact in about for line in fact.advice))
-    advice = stated or [str(suggestion) for suggestion in suggestions]
-    if provider:
-        # No edit in this folder changes the version of a provided package.
-        return [*advice, f"{'or ' if advice else ''}change its version in {provider}, and lock that first"]
+    advice = stated or list(_listed(suggestions))
     blamed = _other_versions(about)
-    if stated or any(isinstance(one, Suggestion) or one.command for one in suggestions):
+    if stated or any(not isinstance(one, CorrectedCommand) or one.command for one in suggestions):
         return advice
+    if provider and not advice and not blamed:
+        return [f"change its version in {provider}, and lock that first"]
     if advice:
         # Keeping what is locked is no help to a user who wants something newer.
         return [*advice, *(f"or {line.removeprefix('or ')}" for line in blamed)]
     return blamed or [_CHANGE]
+
+
+def _listed(suggestions: Sequence[Advised]) -> Iterator[str]:
+    for i, one in enumerate(suggestions):
+        # No edit in this folder changes the version of a provided package.
+        yield f"{'or ' if i and isinstance(one, ProvidedInstead) else ''}{one}"
 
 
 def _other_versions(about: Sequence[Fact]) -> list[str]:

@@ -101,7 +101,7 @@ def _describe(sources: Iterable[Source], objects: Iterable[str]) -> str:
 def wanted_by(resolution: Resolution, source: Source) -> str:
     """Return a line with the dependants of a package and their constraints."""
     edges = resolution.edges_to(source)
-    wanted = sorted({f"{edge.dependant or 'you'} ({edge.request})" for edge in edges})
+    wanted = sorted({f"{edge.dependant or 'you'} ({edge.crd or edge.request})" for edge in edges})
     return f"{source} {resolution.packages[source].candidate} is required by {', '.join(wanted)}"
 
 

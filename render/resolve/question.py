@@ -109,6 +109,8 @@ class Question:
         if self._wanted.crossplane and crossplane and not crossplane.accepts(self._wanted.crossplane):
             problem = f"{source} {candidate} needs Crossplane {crossplane.text}, and yours is {self._wanted.crossplane}"
             return [Incompatibility({source: bit(index)}, Fact(candidate=candidate, problem=problem))]
+        if problem := self.served.contradiction(source, candidate, package):
+            return [Incompatibility({source: bit(index)}, Fact(candidate=candidate, problem=problem))]
         edges = self._edges(source, package)
         self._families.note_member(source, index, package, edges)
         for edge in edges:
@@ -171,6 +173,17 @@ class Question:
             # Only errors name them.
             return None
         return [version.text for version in reversed(order_candidates(tags))]
+
+    def unsaid(self, facts: Sequence[Fact]) -> list[Fact]:
+        """Return the requests for a tag that no fact names: they left a source with this candidate alone."""
+        said = {(edge.dependant, edge.place, edge.request) for fact in facts if (edge := fact.edge)}
+        sources = {fact.unserved.source for fact in facts if fact.unserved} & self._unlisted.keys()
+        asked = [(source, *one) for source in sources for one in self._requirers.get(source, set()) - said]
+        return [
+            Fact(Edge(source, request, dependant, place))
+            for source, dependant, place, request in sorted(asked, key=str)
+            if request.exact
+        ]
 
     def missing(self, edge: Edge) -> MissingVersion | None:
         """Return the error for a request for a tag that no registry has; only conflicts need to know."""

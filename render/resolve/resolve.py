@@ -1,37 +1,35 @@
 """Requests → one version for each package: the search, then the rules on the whole resolution."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from render.errors import RenderError
 from render.limits import Limits
 from render.packages import Package
 from render.references import Source
+from render.resolve.advice.edits import TRIED_ROUNDS, SecondSearch, helpful_edits
+from render.resolve.advice.suggested import Advised
 from render.resolve.answer_rules import check_answer
-from render.resolve.conflict import (
-    Advised,
-    CorrectedCommand,
-    NoSolution,
-    Suggestion,
-    accepted,
-    explain,
-    find_facts,
-)
-from render.resolve.crds.answers import answer_questions
-from render.resolve.crds.errors import unanswered, unstable, with_unanswered
+from render.resolve.conflict import NoSolution, accepted, explain, find_facts
+from render.resolve.crds.answers import Round, answer_questions
+from render.resolve.crds.errors import Decider, Decision, unanswered, unstable, with_unanswered
 from render.resolve.crds.lookup import CatalogLookup
-from render.resolve.crds.model import NO_ANSWERS, Answers
+from render.resolve.crds.model import NO_ANSWERS, Answer, Asked
 from render.resolve.edges import dependency_edges
 from render.resolve.missing import MissingVersion
-from render.resolve.model import COMMAND_LINE, Candidate, Catalog, Edge, Resolution, Wanted
+from render.resolve.model import COMMAND_LINE, Catalog, Edge, Resolution, Wanted
 from render.resolve.prefetch import Fetcher
 from render.resolve.question import NewCandidates, Question
 from render.resolve.solver import Fact, Solver, Unsolvable
 from render.versions.requests import Request, Root
-from render.versions.version import parse_candidate
 
-_TRIED_EDITS = 3
-_EDIT_ROUNDS = 2_000
+
+class _Unsettled(Exception):
+    """Answers to dependencies on CRDs change each other without end."""
+
+    def __init__(self, changing: Collection[tuple[Asked, Answer]]) -> None:
+        super().__init__("no settled answers")
+        self.changing = changing
 
 
 def resolve(wanted: Wanted, catalog: Catalog, limits: Limits) -> Resolution:
@@ -52,21 +50,63 @@ def resolve(wanted: Wanted, catalog: Catalog, limits: Limits) -> Resolution:
 
 def _answer_crds(wanted: Wanted, fetcher: Fetcher, limits: Limits) -> tuple[Question, Resolution]:
     """Search until the answers to dependencies on CRDs are those that the search was made with."""
-    catalog, seen, found = CatalogLookup(wanted, fetcher, limits), [NO_ANSWERS], None
+    catalog, decide = CatalogLookup(wanted, fetcher, limits), _decider(wanted, fetcher, limits)
+
+    def choose(question: Question, found: Round | None) -> Resolution:
+        try:
+            return _resolve(question, wanted, fetcher, limits)
+        except NoSolution as error:
+            raise with_unanswered(error, found, catalog, decide) from None
+
+    try:
+        question, resolution, found = _settle(wanted, fetcher, limits, catalog, choose)
+    except _Unsettled as unsettled:
+        raise unstable(unsettled.changing, decide) from None
+    if found.unanswered:
+        raise unanswered(found, catalog, decide)
+    return question, resolution
+
+
+def _settle(
+    wanted: Wanted,
+    fetcher: Fetcher,
+    limits: Limits,
+    catalog: CatalogLookup,
+    choose: Callable[[Question, Round | None], Resolution],
+) -> tuple[Question, Resolution, Round]:
+    """Search with the answers of the search before, until they stay the same."""
+    seen, found = [NO_ANSWERS], None
     while True:
         question = Question(wanted, fetcher, seen[-1])
-        try:
-            resolution = _resolve(question, wanted, fetcher, limits)
-        except NoSolution as error:
-            raise with_unanswered(error, found, catalog) from None
+        resolution = choose(question, found)
         found = answer_questions(resolution, wanted, question.served, catalog)
         if found.answers == seen[-1]:
-            if found.unanswered:
-                raise unanswered(found, catalog)
-            return question, resolution
+            return question, resolution, found
         if found.answers in seen or len(seen) > limits.solver_rounds:
-            raise unstable({asked.crd for asked, _ in found.answers.items() ^ seen[-1].items()})
+            raise _Unsettled(found.answers.items() ^ seen[-1].items())
         seen.append(found.answers)
+
+
+def _decider(wanted: Wanted, fetcher: Fetcher, limits: Limits) -> Decider:
+    """Return which of several packages would settle a question, if the user asked for it by name."""
+
+    def decide(asked: Asked, sources: Sequence[Source]) -> Decision | None:
+        bounded = replace(limits, solver_rounds=min(limits.solver_rounds, TRIED_ROUNDS))
+        for source in sources:
+            edited = replace(wanted, roots=(*wanted.roots, Root(source, Request(), "")))
+            catalog = CatalogLookup(edited, fetcher, limits)
+            try:
+                question, resolution, found = _settle(
+                    edited, fetcher, bounded, catalog, lambda q, _: q.resolution(_search(q, bounded))
+                )
+                check_answer(resolution, edited, question.universe)
+            except (Unsolvable, _Unsettled, RenderError):
+                continue
+            if asked in found.answers:
+                return Decision(source, str(resolution.packages[source].candidate))
+        return None
+
+    return decide
 
 
 def _resolve(question: Question, wanted: Wanted, fetcher: Fetcher, limits: Limits) -> Resolution:
@@ -76,7 +116,9 @@ def _resolve(question: Question, wanted: Wanted, fetcher: Fetcher, limits: Limit
         chosen = _search(question, limits)
     except Unsolvable as unsolvable:
         facts = find_facts(unsolvable.cause)
-        edits = _helpful_edits(wanted, fetcher, facts, question.crds.answers, limits)
+        facts += question.unsaid(facts)
+        second = SecondSearch(wanted, fetcher, question.crds.answers, limits, _search)
+        edits = helpful_edits(second, facts)
         raise _missing(question, wanted, facts, edits) or explain(
             facts, question.universe, question.listed, edits, serving=question.served.index
         ) from None
@@ -121,80 +163,3 @@ def _other_version(question: Question, wanted: Wanted, edge: Edge) -> list[str]:
         for root in wanted.roots
         if root.source == edge.source and root.request != Request()
     ]
-
-
-def _helpful_edits(
-    wanted: Wanted, fetcher: Fetcher, facts: Sequence[Fact], answers: Answers, limits: Limits
-) -> list[Advised]:
-    """Search again with any version allowed for each request in the conflict, and return the edits that help."""
-    requests = [fact.edge for fact in facts if fact.edge and fact.edge.dependant is None]
-    too_much = sorted({edge.source for edge in requests if edge.place == COMMAND_LINE})
-    found: list[Advised | None] = [*_corrected_commands(wanted, fetcher, too_much, answers, limits)]
-    places = {edge.place for edge in requests}
-    roots = sorted(wanted.roots, key=lambda root: (root.source, root.place))
-    involved = [root for root in roots if root.place in places and root.request != Request()]
-    for root in involved[:_TRIED_EDITS]:
-        edit = _try_edit(wanted, fetcher, root, answers, limits)
-        # An upgrade that goes too far is no reason to go back elsewhere.
-        if edit and (not too_much or _goes_up(root, edit, wanted)):
-            found.append(edit)
-    return [edit for edit in found if edit]
-
-
-def _corrected_commands(
-    wanted: Wanted, fetcher: Fetcher, too_much: Sequence[Source], answers: Answers, limits: Limits
-) -> list[CorrectedCommand]:
-    """Return the command without each version that goes too far, or without all versions if no other one helps."""
-    tried = [_correct(wanted, fetcher, [source], answers, limits) for source in too_much[:_TRIED_EDITS]]
-    found = [command for command in tried if command]
-    if not found and too_much and len(wanted.asked) > 1:
-        found = [
-            command
-            for command in [_correct(wanted, fetcher, sorted(wanted.asked), answers, limits)]
-            if command
-        ]
-    return found
-
-
-def _correct(
-    wanted: Wanted, fetcher: Fetcher, sources: Sequence[Source], answers: Answers, limits: Limits
-) -> CorrectedCommand | None:
-    kept = {source: request for source, request in wanted.asked.items() if source not in sources}
-    chosen = _try(replace(wanted, asked=kept), fetcher, answers, limits)
-    versions = {source: str(chosen[source]) for source in sources if source in chosen}
-    if not versions:
-        return None
-    call = wanted.call
-    for source in sources:
-        locked = wanted.upgraded.get(source) or wanted.preferred.get(source)
-        stays = source not in versions or (locked is not None and str(locked) == versions[source])
-        call = (
-            call.without_upgrade(str(source)) if stays else call.with_upgrade(str(source), versions[source])
-        )
-    return CorrectedCommand(versions, call.again() if call.upgrades else "")
-
-
-def _try_edit(
-    wanted: Wanted, fetcher: Fetcher, root: Root, answers: Answers, limits: Limits
-) -> Suggestion | None:
-    others = tuple(replace(other, request=Request()) if other == root else other for other in wanted.roots)
-    chosen = _try(replace(wanted, roots=others), fetcher, answers, limits)
-    return Suggestion(root.place, root.source, str(chosen[root.source])) if root.source in chosen else None
-
-
-def _try(edited: Wanted, fetcher: Fetcher, answers: Answers, limits: Limits) -> Mapping[Source, Candidate]:
-    """Return what another search chooses; nothing if it fails."""
-    question = Question(edited, fetcher, answers)
-    try:
-        chosen = _search(question, replace(limits, solver_rounds=min(limits.solver_rounds, _EDIT_ROUNDS)))
-        check_answer(question.resolution(chosen), edited, question.universe)
-    except (Unsolvable, RenderError):
-        return {}
-    return {source: question.universe(source).candidates[index] for source, index in chosen.items()}
-
-
-def _goes_up(root: Root, edit: Suggestion, wanted: Wanted) -> bool:
-    locked = wanted.preferred.get(root.source) or wanted.upgraded.get(root.source)
-    before = parse_candidate(root.request.only_tag or "") or (locked.version if locked else None)
-    after = parse_candidate(edit.version)
-    return before is not None and after is not None and after > before

@@ -114,7 +114,7 @@ def test_a_constraint_that_the_provided_version_does_not_meet_is_told_with_the_f
     assert "../platform provides v1.0.0" in caught.value.why
     assert caught.value.next == (
         f"ask for {named('app')} v1.0.0 instead, which suits everyone (app.yaml)",
-        "or change its version in ../platform, and lock that first",
+        f"or lock {named('base')} v2.0.0 in ../platform first, which suits everyone here",
     )
 
 

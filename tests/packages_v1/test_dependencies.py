@@ -73,6 +73,16 @@ def test_a_version_that_it_does_not_have_itself_is_a_dependency() -> None:
     assert len(depends_on.crds) == 1
 
 
+def test_version_beside_crd_is_kept_for_the_lock_that_answers() -> None:
+    depends_on, found = read("[{crd: a.example.org/v1, version: <2.0.0}, {crd: b.example.org, version: '*'}]")
+
+    assert depends_on.entries == (
+        {"crd": "a.example.org/v1", "version": "<2.0.0"},
+        {"crd": "b.example.org"},
+    )
+    assert (found.problems, found.warnings) == ([], [])
+
+
 @pytest.mark.parametrize(
     ("entry", "source", "package", "version"),
     [
@@ -106,6 +116,7 @@ def test_a_package_without_a_registry_is_a_warning_that_names_the_option() -> No
         ("[{crd: a.example.org, package: a/b}]", "dependsOn[0]: it needs either crd or package, not both"),
         ("[{crd: '*.*.example.org'}]", "dependsOn[0].crd: "),
         ("[{crd: nogroup}]", "dependsOn[0].crd: "),
+        ("[{crd: a.example.org, version: nonsense!}]", "dependsOn[0].version: "),
         ("[{package: A/B}]", "dependsOn[0].package: "),
         ("[{package: 'a/b:nonsense!'}]", "dependsOn[0].package: "),
     ],

@@ -37,7 +37,7 @@ def problems(folder: Path) -> list[str]:
 def test_its_dependencies_are_roots_with_file_and_field(tmp_path: Path) -> None:
     depending(
         tmp_path,
-        "{crd: mytype.mygroup.example.org/v1alpha1}",
+        "{crd: mytype.mygroup.example.org/v1alpha1, version: <2.0.0}",
         "{crd: {group: yourstack.example.org, version: v1alpha1, kind: '*'}}",
         f"{{package: '{GCP}:v0.1.0'}}",
         "{package: crossplane/provider-aws, source: xpkg.example.org}",
@@ -45,9 +45,9 @@ def test_its_dependencies_are_roots_with_file_and_field(tmp_path: Path) -> None:
 
     found = read(tmp_path)
 
-    assert [(str(one.crd), one.place) for one in found.crd_roots] == [
-        ("mytype.mygroup.example.org/v1alpha1", ".registry/app.yaml: dependsOn[0].crd"),
-        ("*.yourstack.example.org/v1alpha1", ".registry/app.yaml: dependsOn[1].crd"),
+    assert [(str(one.crd), one.constraint.text, one.place) for one in found.crd_roots] == [
+        ("mytype.mygroup.example.org/v1alpha1", "<2.0.0", ".registry/app.yaml: dependsOn[0].crd"),
+        ("*.yourstack.example.org/v1alpha1", "*", ".registry/app.yaml: dependsOn[1].crd"),
     ]
     assert [(str(one.source), str(one.request), one.place) for one in found.roots] == [
         ("xpkg.example.org/crossplane/provider-aws", "any version", ".registry/app.yaml: dependsOn[3].package"),

@@ -10,7 +10,8 @@ from rig.builders.catalogs import FakeCatalog, Packages, digest_of, locked, name
 
 from render.commands import LockCall
 from render.errors import RenderError
-from render.resolve.conflict import MissingPackage, NoSolution, Suggestion, explain
+from render.resolve.advice.suggested import Suggestion
+from render.resolve.conflict import MissingPackage, NoSolution, explain
 from render.resolve.crds.index import Index
 from render.resolve.missing import MissingVersion
 from render.versions.requests import Request, Root

@@ -62,13 +62,9 @@ def questions(resolution: Resolution, wanted: Wanted) -> dict[Asked, str]:
 
 def _answer(asked: Asked, closure: "Closure", catalog: CatalogLookup) -> Answer | tuple[Source, ...]:
     """Return the answer; otherwise the sources that exclude each other, or none."""
-    own = closure.find(asked.crd)
-    if asked.dependant in own.served:
+    if asked.dependant in closure.find(asked.crd).served:
         return Answer((asked.dependant,))
-    if asked.dependant in own.named:
-        # Another package with this kind could not be installed beside it.
-        return ()
-    if found := closure.founded(asked.crd):
+    if found := closure.founded(asked):
         return Answer(found)
     if kept := catalog.kept(asked):
         return Answer((kept,), AnswerPlace.CATALOG)
@@ -96,11 +92,13 @@ class Closure:
         """Return the packages that define what is asked for."""
         return self._index(crd.group).find(crd)
 
-    def founded(self, crd: CrdRequest) -> tuple[Source, ...]:
-        """Return the packages that define it and would be there without any dependency on their CRDs."""
-        found = self.find(crd)
+    def founded(self, asked: Asked) -> tuple[Source, ...]:
+        """Return the other packages that define it and would be there without any dependency on their CRDs."""
+        found = self.find(asked.crd)
         served = tuple(source for source in found.served if self._is_founded(source))
-        return served or tuple(source for source in found.named if self._is_founded(source))
+        # A package whose own kinds of the group do not fit may still want those of another one.
+        named = (source for source in found.named if source != asked.dependant)
+        return served or tuple(source for source in named if self._is_founded(source))
 
     def everything(self) -> Index:
         """Return the index of all packages; only errors need it."""

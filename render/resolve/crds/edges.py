@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from render.crd_dependencies import AnswerPlace, CrdRequest
-from render.packages import Package
+from render.packages import Package, defined_groups
 from render.references import Source
 from render.resolve.candidates import Universe, bit
 from render.resolve.crds.index import Index, read_rows
@@ -41,8 +41,11 @@ class CrdEdges:
 
     def of_user(self, roots: Sequence[CrdRoot]) -> list[Edge]:
         """Return the edges of the CRDs that the user asks for."""
+        ordered = sorted(roots, key=lambda root: (root.crd, root.place))
         return [
-            edge for root in roots for edge in self._edges(Asked(None, root.crd), root.constraint, root.place)
+            edge
+            for root in ordered
+            for edge in self._edges(Asked(None, root.crd), root.constraint, root.place)
         ]
 
     def of_user_requests(self) -> dict[CrdRequest, tuple[Source, ...]]:
@@ -112,6 +115,17 @@ class ServedVersions:
         if key not in self._indexes:
             self._indexes[key] = Index(read_rows(source, self._definitions(source, candidate)))
         return self._indexes[key]
+
+    def contradiction(self, source: Source, candidate: Candidate, package: Package) -> str:
+        """Return what a package asks of its own CRDs and does not serve: no other package could bring them."""
+        groups = defined_groups(package.metadata.kind, package.objects)
+        for one in sorted(package.metadata.crds, key=lambda one: (one.crd, one.place)):
+            if one.crd.group in groups and not one.crd.is_wildcard:
+                index = self.index(source, candidate)
+                if index.find(one.crd).named:
+                    defined = ", ".join(row.described for row in index.rows_for(one.crd))
+                    return f"{source} {candidate} needs {one.crd} ({one.place}), and defines {defined} itself"
+        return ""
 
     def _unserved(
         self, dependant: Source, asker: Candidate, edge: Edge, met: Candidate

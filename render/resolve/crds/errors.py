@@ -1,13 +1,17 @@
 """Errors about dependencies on CRDs: who asks for what, the nearest names, and the lines that decide."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import TypeAlias
 
 from render.crd_dependencies import CrdRequest
 from render.errors import Unsatisfiable
+from render.references import Source
 from render.resolve.crds.answers import Closure, Round, Unanswered
-from render.resolve.crds.index import Index, Row
+from render.resolve.crds.index import Index
 from render.resolve.crds.lookup import CatalogLookup
+from render.resolve.crds.model import Answer, Asked
 from render.texts import counted, first_names
 
 _SHOWN = 5
@@ -23,20 +27,34 @@ class UnstableAnswers(Unsatisfiable):
     """Dependencies on CRDs whose answers change each other without end."""
 
 
-def unanswered(found: Round, catalog: CatalogLookup) -> UnansweredCrds:
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A package that settles a question if the user asks for it by name, and the version that is chosen then."""
+
+    source: Source
+    version: str
+
+
+# Which of several packages settles a question; none, if another search shows that none does.
+Decider: TypeAlias = Callable[[Asked, Sequence[Source]], Decision | None]
+_Decided: TypeAlias = Mapping[Asked, Decision | None]
+
+
+def unanswered(found: Round, catalog: CatalogLookup, decide: Decider) -> UnansweredCrds:
     """Return one error for all questions without an answer."""
     known = Index({*found.closure.everything().rows, *([] if catalog.is_empty else catalog.index.rows)})
     asked = found.unanswered
     shown, rest = asked[:_SHOWN_QUESTIONS], len(asked) - _SHOWN_QUESTIONS
-    why = [line for one in shown for line in _reasons(one, found.closure, known)]
+    decided = {one.asked: decide(one.asked, one.rivals[:_SHOWN]) for one in shown if one.rivals}
+    why = [line for one in shown for line in _reasons(one, found.closure, known, catalog, decided)]
     why += [f"and {rest} more"] if rest > 0 else []
-    blocks = dict.fromkeys(block for one in shown for block in _advice(one, known))
+    blocks = dict.fromkeys(block for one in shown for block in _advice(one, known, decided))
     return UnansweredCrds(
         _what(asked[0], known)
         if len(asked) == 1
         else f"{len(asked):,} dependencies on CRDs have no single answer",
         why=[*why, *_looked_in(found, catalog)],
-        next=[line for block in blocks for line in block],
+        next=[*_roots_that_decide(decided.values()), *(line for block in blocks for line in block)],
     )
 
 
@@ -53,52 +71,59 @@ def _names(one: Unanswered) -> str:
     return " and ".join(names) if len(names) <= _SHOWN else first_names(names, _SHOWN)
 
 
-def with_unanswered(error: Unsatisfiable, found: Round | None, catalog: CatalogLookup) -> Unsatisfiable:
+def with_unanswered(
+    error: Unsatisfiable, found: Round | None, catalog: CatalogLookup, decide: Decider
+) -> Unsatisfiable:
     """Return an error about versions with the questions that had no answer when they were chosen."""
     if found is None or not found.unanswered:
         return error
-    more = unanswered(found, catalog)
+    more = unanswered(found, catalog, decide)
     error.why, error.next = (*error.why, *more.why), (*error.next, *more.next)
     return error
 
 
-def unstable(changing: Iterable[CrdRequest]) -> UnstableAnswers:
+def unstable(changing: Collection[tuple[Asked, Answer]], decide: Decider) -> UnstableAnswers:
     """Return the error for answers that change each other."""
+    asked = sorted({asked for asked, _ in changing}, key=lambda asked: asked.order)
+    sources = sorted({source for _, answer in changing for source in answer.sources})
+    decided = decide(asked[0], sources[:_SHOWN])
     return UnstableAnswers(
         "dependencies on CRDs change each other's answers",
         why=[
             f"the package that answers {crd} depends on how the others are answered"
-            for crd in sorted(changing)
+            for crd in sorted({one.crd for one in asked})
         ],
-        next="ask for the package that defines one of them, in a manifest or under `roots`",
+        next=_roots_that_decide([decided])
+        or "ask for the package that defines one of them, in a manifest or under `roots`",
     )
 
 
-def _reasons(one: Unanswered, closure: Closure, known: Index) -> Iterator[str]:
+def _reasons(
+    one: Unanswered, closure: Closure, known: Index, catalog: CatalogLookup, decided: _Decided
+) -> Iterator[str]:
     crd, dependant = one.asked.crd, one.asked.dependant
     asker = f"{dependant} {closure.version(dependant)} needs" if dependant else "you ask for"
     yield f"{asker} {crd} ({one.place})"
     if one.rivals:
-        yield from _rivals(one, known)
-        return
-    own = [row for row in known.rows_for(crd) if row.source == dependant]
-    near = [] if own else _nearest(crd, known)
-    for row in own:
-        yield f"it defines {_shown(row)} itself"
-    if near:
+        yield from _rivals(one, known, catalog, decided[one.asked])
+    elif near := _nearest(crd, known):
         yield f"the nearest: {first_names(near, _SHOWN)}"
 
 
-def _rivals(one: Unanswered, known: Index) -> Iterator[str]:
+def _rivals(one: Unanswered, known: Index, catalog: CatalogLookup, decided: Decision | None) -> Iterator[str]:
     crd = one.asked.crd
+    for source in one.rivals[:_SHOWN]:
+        rows = [row.described for row in known.rows_for(crd) if row.source == source]
+        yield f"{source} defines {first_names(rows, _SHOWN)} ({' and '.join(catalog.places(source))})"
     if not known.find(crd).served:
-        rows = [row for row in known.rows_for(crd) if row.source in one.rivals]
-        yield from (f"{row.source} defines {_shown(row)}" for row in rows[:_SHOWN])
-        yield f"older versions of one of these sources may serve {crd.version or crd}, and only one of them can be tried"
+        if decided:
+            yield f"{decided.source} {decided.version} serves {crd.version}"
+        else:
+            yield f"no version of one of them serves {crd.version} and suits everyone"
     elif crd.is_wildcard:
-        yield f"{_names(one)} define kinds of that group, and one of them will do"
+        yield "one of them will do"
     else:
-        yield f"{_names(one)} define it, and a cluster has it once"
+        yield "a cluster can have it from one of them only"
 
 
 def _nearest(crd: CrdRequest, known: Index) -> list[str]:
@@ -109,21 +134,17 @@ def _nearest(crd: CrdRequest, known: Index) -> list[str]:
         words = {word: row for row in group for word in sorted(row.words)}
         near = get_close_matches(crd.name, sorted(words), n=_SHOWN, cutoff=_NEAR)
         rows = [words[word] for word in near] or sorted(group)
-        return list(dict.fromkeys(_shown(row) for row in rows))
+        return list(dict.fromkeys(row.described for row in rows))
     if below:
         return [f"groups below it: {first_names([f'{crd.name}.{one}' for one in below], _SHOWN)}"]
     alike = get_close_matches(crd.group, known.groups, n=_SHOWN, cutoff=_NEAR)
-    same = [row for row in known.rows if crd.name in row.words]
-    named = [_shown(row) for row in known.rows if row.group in alike and crd.name in row.words]
-    return list(dict.fromkeys([*named, *map(_shown, same), *(f"*.{one}" for one in alike)]))
-
-
-def _shown(row: Row) -> str:
-    return f"{row} ({', '.join(row.served) or 'no version served'})"
+    same = [row.described for row in known.rows if crd.name in row.words]
+    named = [row.described for row in known.rows if row.group in alike and crd.name in row.words]
+    return list(dict.fromkeys([*named, *same, *(f"*.{one}" for one in alike)]))
 
 
 def _looked_in(found: Round, catalog: CatalogLookup) -> Iterator[str]:
-    if any(one.rivals for one in found.unanswered) and all(one.rivals for one in found.unanswered):
+    if all(one.rivals for one in found.unanswered):
         return
     folders = f", {' and '.join(found.closure.folders())}" if found.closure.folders() else ""
     packages = counted(len(found.closure.sources), "package")
@@ -135,14 +156,23 @@ def _looked_in(found: Round, catalog: CatalogLookup) -> Iterator[str]:
     yield f"looked in {'; '.join(looked)}; no registry is searched"
 
 
-def _advice(one: Unanswered, known: Index) -> Iterator[tuple[str, ...]]:
+def _roots_that_decide(decided: Iterable[Decision | None]) -> list[str]:
+    """Return the roots that settle questions; another search has shown that they do."""
+    sources = sorted({one.source for one in decided if one})
+    if not sources:
+        return []
+    return [
+        "ask for the one that you want in xplock.yaml, such as:",
+        "roots:",
+        *(f"- package: {one}" for one in sources),
+    ]
+
+
+def _advice(one: Unanswered, known: Index, decided: _Decided) -> Iterator[tuple[str, ...]]:
     """Yield blocks of lines; a block that several questions have is shown once."""
     if one.rivals:
-        yield (
-            "keep one of these sources in `catalog`, or ask for one of them in xplock.yaml, such as:",
-            "roots:",
-            f"- package: {one.rivals[0]}",
-        )
+        if decided[one.asked] is None:
+            yield (_other_request(one.asked, one.place),)
         return
     if one.asked.dependant is None and _nearest(one.asked.crd, known):
         yield (f"if one of the nearest names is meant, write it in {one.place}",)
@@ -151,3 +181,9 @@ def _advice(one: Unanswered, known: Index) -> Iterator[tuple[str, ...]]:
         "catalog:",
         "- source: registry/organisation/name",
     )
+
+
+def _other_request(asked: Asked, place: str) -> str:
+    if asked.dependant:
+        return f"use another version of {asked.dependant}, or ask its maintainers"
+    return f"ask for another CRD in {place}, or for another of its API versions"

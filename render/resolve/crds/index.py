@@ -26,6 +26,11 @@ class Row:
         """The names that a dependency may have for it, in lower case."""
         return frozenset({self.plural.lower(), self.singular.lower(), self.kind.lower()} - {""})
 
+    @property
+    def described(self) -> str:
+        """The kind with its versions, as errors show it."""
+        return f"{self} ({', '.join(self.served) or 'no version served'})"
+
     def __str__(self) -> str:
         return f"{self.plural or self.kind.lower()}.{self.group}"
 

@@ -76,6 +76,14 @@ class CatalogLookup:
             return False
         return bool(entries) or any(row.source == source for row in self._wanted.catalog_rows)
 
+    def places(self, source: Source) -> list[str]:
+        """Return where the catalog lists a source."""
+        targets = self._wanted.moves
+        listed = [
+            one.place for one in self._wanted.catalog if source in targets.get(one.source, (one.source,))
+        ]
+        return sorted({*listed, *(row.place for row in self._wanted.catalog_rows if row.source == source)})
+
     def searched(self) -> list[str]:
         """Return the sources that were looked in, with their versions."""
         return sorted({*map(str, self.opened), *(str(row.source) for row in self._wanted.catalog_rows)})

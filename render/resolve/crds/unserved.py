@@ -39,7 +39,8 @@ def _describe(one: Unserved, versions: Sequence[Candidate], serving: Serving) ->
     served = list(dict.fromkeys(version for row in rows for version in row.served))
     if not served:
         return f"{one.source} {one.candidate} does not define {one.crd}{_went(one, versions, serving)}"
-    known = f"{one.source} {one.candidate} serves {', '.join(served)} of {rows[0]}"
+    of = rows[0] if len(rows) == 1 else f"the kinds of {one.crd.group}"
+    known = f"{one.source} {one.candidate} serves {', '.join(served)} of {of}"
     return known + _went(one, versions, serving)
 
 

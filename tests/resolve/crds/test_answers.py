@@ -200,12 +200,33 @@ def test_an_exact_root_that_is_too_new_is_told_with_which_version_it_went() -> N
     assert "s3 v2.0.0 serves v1beta1 of buckets.s3.example.org; v1alpha1 went with v1.5.0" in why
 
 
-def test_a_package_that_defines_the_kind_itself_at_another_version_is_an_error() -> None:
+def test_a_package_that_defines_the_kind_itself_at_another_version_is_ruled_out() -> None:
     world = FakeCatalog(
-        {"app v1.0.0": {}}, defines={"app": BUCKETS}, crds={"app": ["bucket.s3.example.org/v1alpha1"]}
+        {"app v1.0.0": {}, "app v2.0.0": {}, "s3 v1.0.0": {}},
+        defines={"app v1.0.0": ["buckets.s3.example.org v1alpha1"], "app v2.0.0": BUCKETS, "s3": BUCKETS},
+        crds={"app": ["bucket.s3.example.org/v1alpha1"]},
     )
 
-    assert "it defines buckets.s3.example.org (v1beta1) itself" in error_of(world, "app").why
+    assert versions(solve(world, root("app"))) == {"app": "v1.0.0"}
+    # Another package with this kind could not be installed beside it.
+    error = error_of(world, "app", "s3", catalog=catalog("s3"))
+    assert "2 packages install the same objects" in error.what
+    alone = error_of(FakeCatalog({"app v2.0.0": {}}, defines=world.defines, crds=world.crds), "app")
+    assert alone.why[-1] == (
+        "xpkg.example.org/acme/app v2.0.0 needs bucket.s3.example.org/v1alpha1 (spec.dependsOn[0].crd), "
+        "and defines buckets.s3.example.org (v1beta1) itself"
+    )
+    assert not any("catalog" in line for line in alone.next)
+
+
+def test_a_wildcard_of_a_group_with_kinds_of_its_own_may_be_answered_by_another_package() -> None:
+    world = FakeCatalog(
+        {"app v1.0.0": {}, "s3 v1.0.0": {}},
+        defines={"app": ["apps.s3.example.org v1alpha1"], "s3": BUCKETS},
+        crds={"app": ["*.s3.example.org/v1beta1"]},
+    )
+
+    assert versions(solve(world, root("app"), catalog=catalog("s3"))) == {"app": "v1.0.0", "s3": "v1.0.0"}
 
 
 def test_two_sources_of_the_catalog_are_an_error_with_the_lines_that_decide() -> None:
@@ -220,12 +241,31 @@ def test_two_sources_of_the_catalog_are_an_error_with_the_lines_that_decide() ->
         assert error.what == (
             "other.example.org/acme/s3 and xpkg.example.org/acme/s3 define bucket.s3.example.org"
         )
-        assert error.why[-1].endswith("define it, and a cluster has it once")
+        place = {name: f"xplock.yaml: catalog[{i}]" for i, name in enumerate(listed)}
+        assert error.why[1:] == (
+            "other.example.org/acme/s3 defines buckets.s3.example.org (v1beta1) "
+            f"({place['other.example.org/acme/s3']})",
+            f"xpkg.example.org/acme/s3 defines buckets.s3.example.org (v1beta1) ({place['s3']})",
+            "a cluster can have it from one of them only",
+        )
         assert error.next == (
-            "keep one of these sources in `catalog`, or ask for one of them in xplock.yaml, such as:",
+            "ask for the one that you want in xplock.yaml, such as:",
             "roots:",
             "- package: other.example.org/acme/s3",
         )
+
+
+def test_of_two_sources_the_one_is_advised_that_another_search_has_shown_to_do() -> None:
+    world = FakeCatalog(
+        {"app v1.0.0": {"net": "<2"}, "s3 v1.0.0": {"net": ">=2"}, "t3 v1.0.0": {}, "net v1.0.0": {}},
+        defines={"s3": BUCKETS, "t3": BUCKETS},
+        crds={"app": ["bucket.s3.example.org"]},
+    )
+
+    error = error_of(world, "app", catalog=catalog("s3", "t3"))
+
+    assert error.next[-1] == "- package: xpkg.example.org/acme/t3"
+    assert versions(solve(world, root("app"), root("t3"), catalog=catalog("s3", "t3")))["t3"] == "v1.0.0"
 
 
 def test_two_sources_that_define_other_kinds_of_one_group_are_an_error_for_a_wildcard_too() -> None:
@@ -237,7 +277,7 @@ def test_two_sources_that_define_other_kinds_of_one_group_are_an_error_for_a_wil
 
     error = error_of(world, "app", catalog=catalog("s3", "more"))
 
-    assert error.why[-1].endswith("define kinds of that group, and one of them will do")
+    assert error.why[-1] == "one of them will do"
 
 
 def test_two_sources_that_do_not_serve_the_version_are_an_error_with_what_each_serves() -> None:
@@ -250,8 +290,113 @@ def test_two_sources_that_do_not_serve_the_version_are_an_error_with_what_each_s
     error = error_of(world, "app", catalog=catalog("s3", "more"))
 
     assert "define, and do not serve, bucket.s3.example.org/v9" in error.what
-    assert "xpkg.example.org/acme/more defines buckets.s3.example.org (v1, v2)" in error.why
-    assert "xpkg.example.org/acme/s3 defines buckets.s3.example.org (v1beta1)" in error.why
+    assert error.why[1:] == (
+        "xpkg.example.org/acme/more defines buckets.s3.example.org (v1, v2) (xplock.yaml: catalog[1])",
+        "xpkg.example.org/acme/s3 defines buckets.s3.example.org (v1beta1) (xplock.yaml: catalog[0])",
+        "no version of one of them serves v9 and suits everyone",
+    )
+    assert error.next == ("use another version of xpkg.example.org/acme/app, or ask its maintainers",)
+
+
+def test_of_two_sources_that_do_not_serve_the_version_now_the_one_with_an_older_version_that_does_is_advised() -> (
+    None
+):
+    world = FakeCatalog(
+        {"app v1.0.0": {}, "s3 v1.0.0": {}, "s3 v2.0.0": {}, "more v1.0.0": {}},
+        defines={"s3 v1.0.0": ["buckets.s3.example.org v1alpha1"], "s3 v2.0.0": BUCKETS, "more": BUCKETS},
+        crds={"app": ["bucket.s3.example.org/v1alpha1"]},
+    )
+
+    error = error_of(world, "app", catalog=catalog("s3", "more"))
+
+    assert error.why[-1] == "xpkg.example.org/acme/s3 v1.0.0 serves v1alpha1"
+    assert error.next[-1] == "- package: xpkg.example.org/acme/s3"
+
+
+def test_a_range_of_the_catalog_that_excludes_all_that_serve_is_an_error_with_the_version_to_accept() -> None:
+    world = FakeCatalog(
+        {"app v1.0.0": {}, "s3 v1.0.0": {}, "s3 v2.0.0": {}},
+        defines={"s3 v1.0.0": ["buckets.s3.example.org v1alpha1"], "s3 v2.0.0": BUCKETS},
+        crds={"app": ["bucket.s3.example.org/v1alpha1"]},
+    )
+
+    error = error_of(world, "app", catalog=catalog("s3 >=2.0.0"))
+
+    assert error.next == (
+        "accept xpkg.example.org/acme/s3 v1.0.0, which suits everyone (xplock.yaml: catalog[0])",
+    )
+    assert versions(solve(world, root("app"), catalog=catalog("s3 >=1.0.0")))["s3"] == "v1.0.0"
+
+
+def test_an_exact_root_that_does_not_serve_what_the_user_asks_for_is_an_error_with_both_edits() -> None:
+    world = FakeCatalog(
+        {"s3 v1.0.0": {}, "s3 v2.0.0": {}},
+        defines={"s3 v1.0.0": ["buckets.s3.example.org v1alpha1"], "s3 v2.0.0": BUCKETS},
+    )
+    asked = CrdRoot(parse_crd("bucket.s3.example.org/v1alpha1"), "install.yaml: spec.crd")
+
+    with pytest.raises(Unsatisfiable) as raised:
+        solve(world, root("s3", tag="v2.0.0"), crd_roots=(asked,))
+
+    assert "you ask for xpkg.example.org/acme/s3 v2.0.0 (s3.yaml)" in raised.value.why
+    assert raised.value.next == (
+        "ask for xpkg.example.org/acme/s3 v1.0.0 instead, which suits everyone (s3.yaml)",
+        "ask for v1beta1 of bucket.s3.example.org instead, as xpkg.example.org/acme/s3 v2.0.0 serves "
+        "(install.yaml: spec.crd)",
+    )
+
+
+def test_a_version_beside_the_crd_of_the_user_that_is_too_narrow_is_an_error_with_the_version_to_accept() -> (
+    None
+):
+    world = FakeCatalog(
+        {"s3 v1.0.0": {}, "s3 v2.0.0": {}},
+        defines={"s3 v1.0.0": ["buckets.s3.example.org v1alpha1"], "s3 v2.0.0": BUCKETS},
+    )
+    asked = CrdRoot(
+        parse_crd("bucket.s3.example.org/v1alpha1"),
+        "crossplane.yaml: spec.dependsOn[0].crd",
+        parse_constraint(">=2"),
+    )
+
+    error = error_of(world, crd_roots=(asked,), catalog=catalog("s3"))
+
+    assert error.next[0] == (
+        "accept xpkg.example.org/acme/s3 v1.0.0, which suits everyone (crossplane.yaml: spec.dependsOn[0].crd)"
+    )
+
+
+def test_a_provided_package_that_does_not_serve_it_is_an_error_with_the_version_to_lock_there() -> None:
+    world = FakeCatalog(
+        {"app v1.0.0": {}, "s3 v1.0.0": {}, "s3 v2.0.0": {}},
+        defines={"s3 v1.0.0": ["buckets.s3.example.org v1alpha1"], "s3 v2.0.0": BUCKETS},
+        crds={"app": ["bucket.s3.example.org/v1alpha1"]},
+    )
+    there = {named("s3"): Candidate("v2.0.0", parse_candidate("v2.0.0"), digest_of("s3 v2.0.0"))}
+
+    error = error_of(
+        world,
+        "app",
+        provided=there,
+        provided_groups={named("s3"): ["s3.example.org"]},
+        providers={named("s3"): "../platform"},
+    )
+
+    assert error.next == (
+        "lock xpkg.example.org/acme/s3 v1.0.0 in ../platform first, which suits everyone here",
+    )
+
+
+def test_what_a_package_serves_of_several_kinds_that_a_wildcard_names_is_said_of_the_group() -> None:
+    world = FakeCatalog(
+        {"app v1.0.0": {}, "s3 v1.0.0": {}},
+        defines={"s3": [*BUCKETS, "objects.s3.example.org v1"]},
+        crds={"app": ["*.s3.example.org/v9"]},
+    )
+
+    error = error_of(world, "app", catalog=catalog("s3"))
+
+    assert "xpkg.example.org/acme/s3 v1.0.0 serves v1beta1, v1 of the kinds of s3.example.org" in error.why
 
 
 def test_of_two_sources_the_one_in_the_closure_answers() -> None:
@@ -444,6 +589,8 @@ def test_answers_that_change_each_other_without_end_are_an_error() -> None:
 
     assert error.what == "dependencies on CRDs change each other's answers"
     assert len(error.why) == 2
+    assert error.next[-1] == "- package: xpkg.example.org/acme/a"
+    solve(world, root("app"), root("a"), catalog=catalog("one", "two"))
 
 
 def test_questions_without_an_answer_are_reported_beside_a_version_that_is_not_served() -> None:
