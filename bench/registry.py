@@ -11,6 +11,7 @@ from pathlib import Path
 # The rig that the tests use.
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+from rig.browser.chromium import chromium as chromium
 from rig.builders.catalogs import EcosystemCatalog as EcosystemCatalog
 from rig.builders.catalogs import FakeCatalog as FakeCatalog
 from rig.builders.ecosystem import PackageVersion as PackageVersion

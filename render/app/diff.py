@@ -39,7 +39,13 @@ def read_live_lock(stream: BinaryIO, limits: Limits) -> LiveLock:
 
 
 def compare_locks(old: str, new: str, folder: Path, limits: Limits) -> tuple[LockDiff, list[str]]:
-    """Compare two locks by name: of a folder or a file, else that of `folder` at a Git revision.
+    """Compare two locks by name, and return notes on those that are not there."""
+    before, after, notes = read_both(old, new, folder, limits)
+    return diff_locks(before, after), notes
+
+
+def read_both(old: str, new: str, folder: Path, limits: Limits) -> tuple[Lock, Lock, list[str]]:
+    """Read two locks by name: of a folder or a file, else that of `folder` at a Git revision.
 
     A revision without a lock has no packages, which is noted; but one of the two has to have a lock.
     """
@@ -48,7 +54,7 @@ def compare_locks(old: str, new: str, folder: Path, limits: Limits) -> tuple[Loc
         raise UnlockedRevision(new, folder)
     notes = [f"{UnlockedRevision.say(old, folder)}, so everything is new"] if before is None else []
     notes += [f"{UnlockedRevision.say(new, folder)}, so everything is removed"] if after is None else []
-    return diff_locks(before or Lock(), after or Lock()), notes
+    return before or Lock(), after or Lock(), notes
 
 
 def read_named_lock(name: str, folder: Path, limits: Limits) -> Lock:

@@ -18,6 +18,7 @@ from render.system.files import replace_with
 _SEPARATOR = b"---\n"
 _BLOCK = 1 << 20
 _STDIN = "<stdin>"
+_PROVIDER_CONFIGS = ("providerconfigs.", "clusterproviderconfigs.")
 
 
 class KubectlNotAsked(InvalidInput):
@@ -62,7 +63,7 @@ def read_cluster(given: LiveInput, operator: OperatorSettings, *, everything: bo
     with ExitStack() as files:
         kubectl = Kubectl(operator.environ, operator.limits, files, given.commands.options)
         answers: list[IO[bytes]] = []
-        for answer in kubectl.read(everything=everything):
+        for answer in _answers(kubectl, reader, everything=everything):
             if isinstance(answer, str):
                 reader.note(answer)
                 continue
@@ -71,6 +72,14 @@ def read_cluster(given: LiveInput, operator: OperatorSettings, *, everything: bo
         if given.save:
             replace_with(given.save, _joined(answers))
     return reader.cluster()
+
+
+def _answers(kubectl: Kubectl, reader: ClusterReader, *, everything: bool) -> Iterator[IO[bytes] | str]:
+    yield from kubectl.read(everything=everything)
+    # Every provider has its own kind of this name, which its definition shows.
+    yield from kubectl.read_kinds(
+        [name for name in reader.definitions() if name.startswith(_PROVIDER_CONFIGS)]
+    )
 
 
 def _joined(answers: Sequence[IO[bytes]]) -> Iterator[bytes]:

@@ -14,12 +14,12 @@ from render.registry.access import RegistrySettings
 from render.registry.cache import Cache, open_cache
 from render.registry.client import RegistryClient
 from render.registry.credentials import CredentialStore
+from render.registry.http.transport import Transport
 from render.registry.layout import Layout
 from render.registry.oci import TamperedContent
 from render.registry.offline import CachedImages
 from render.registry.routes import Rewritten, Routes
 from render.registry.tokens import Authenticator
-from render.registry.transport import Transport
 from render.rewrites import Rewrite, Rewrites
 from render.settings import SETTINGS_FILE
 from render.system.boundary import Boundary

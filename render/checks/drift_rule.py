@@ -7,7 +7,6 @@ from render.checks.model import Checked, CheckedFolder, Finding
 from render.checks.positions import read_lock_place
 from render.commands import as_path, shell
 from render.errors import Differs
-from render.lock.fleets import Standing, standing_of, wanted_of
 from render.lock.model import Lock, LockedPackage
 from render.lock.pins import all_pins
 from render.references import Source
@@ -47,6 +46,9 @@ def _finding(one: CheckedFolder, earlier: Earlier, found: dict[Source, str]) -> 
 
 def _ahead(lock: Lock, earlier: Earlier) -> Iterator[tuple[Source, LockedPackage, str]]:
     """Yield the packages that are newer than in the environment before, or other than all that it had."""
+    # Imported late: most folders are no environment.
+    from render.lock.fleets import Standing, standing_of, wanted_of
+
     there = wanted_of(earlier.lock)
     for source, package in wanted_of(lock).items():
         other = there.get(source)

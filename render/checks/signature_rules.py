@@ -9,8 +9,6 @@ from render.inputs.folders import list_yaml_files
 from render.inputs.projects import Inputs
 from render.lean import Any
 from render.limits import Limits
-from render.signatures.expressions.matching import open_ends
-from render.signatures.identities import missing_names
 from render.signatures.image_configs import ImageConfigs, has_rules
 from render.signatures.rules import Authority, Rule
 from render.system.boundary import real_path
@@ -56,7 +54,13 @@ def verification_lost(checked: Checked) -> Iterator[Finding]:
 
 def note_open_expressions(one: CheckedFolder) -> Iterator[str]:
     """Yield a note for each expression of a rule that fits longer names as well."""
-    for rule in _rules(one):
+    rules = _rules(one)
+    if not rules:
+        return
+    # Imported late: most folders have no rule for signatures.
+    from render.signatures.expressions.matching import open_ends
+
+    for rule in rules:
         for authority in rule.authorities:
             for text in dict.fromkeys(_expressions(authority)):
                 advice = open_ends(text)
@@ -79,6 +83,9 @@ def _rules(one: CheckedFolder) -> list[Rule]:
 def _open_ways(rule: Rule) -> Iterator[str]:
     if not rule.authorities and not rule.broken:
         yield "it has no authorities, and so accepts unsigned images as well"
+    # Imported late: most folders have no rule for signatures.
+    from render.signatures.identities import missing_names
+
     for authority in rule.authorities:
         if authority.key is None and not authority.identities:
             yield f"authority {authority.name} has neither a key nor identities"

@@ -33,11 +33,15 @@ _PACKAGE_LABEL = "pkg.crossplane.io/package"
 # Another copy of the whole object.
 _DROPPED = "kubectl.kubernetes.io/last-applied-configuration"
 _COMPOSITES = "apiextensions.crossplane.io"
+# Every provider has kinds of these names in a group of its own.
+PROVIDER_CONFIGS = frozenset({"ProviderConfig", "ClusterProviderConfig"})
 
 
 def find_reader(api_version: str, kind: str) -> _Reader | None:
     """Return how to read objects of a kind; None for a kind that says nothing about packages."""
     group = api_version.rpartition("/")[0]
+    if kind in PROVIDER_CONFIGS and is_dns_name(group):
+        return _read_provider_config
     return _READERS.get((group, kind))
 
 
@@ -166,6 +170,10 @@ def _read_config(metadata: Metadata, _: Mapping[str, Condition], fields: Fields)
     return ConfigObject(
         fields.text("kind"), fields.text("apiVersion"), metadata, fields.mapping("spec").value
     )
+
+
+def _read_provider_config(metadata: Metadata, _: Mapping[str, Condition], fields: Fields) -> ConfigObject:
+    return ConfigObject(fields.text("kind"), fields.text("apiVersion"), metadata)
 
 
 def _read_definition(metadata: Metadata, conditions: Mapping[str, Condition], fields: Fields) -> Definition:

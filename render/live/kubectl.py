@@ -93,6 +93,11 @@ class Kubectl:
                 yield from self._ask_for(_WORKLOADS, "--all-namespaces", "--selector", selector)
             yield from self._ask_for(["events"], "--all-namespaces")
 
+    def read_kinds(self, kinds: Sequence[str]) -> Iterator[IO[bytes] | str]:
+        """Yield what kubectl prints of other kinds in all namespaces, or notes."""
+        if kinds:
+            yield from self._ask_for(kinds, "--all-namespaces")
+
     def _require(self, kinds: Sequence[str]) -> IO[bytes]:
         output, errors = self._get(kinds)
         if output:

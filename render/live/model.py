@@ -143,7 +143,7 @@ class LockObject:
 
 @dataclass(frozen=True, slots=True)
 class ConfigObject:
-    """An ImageConfig or a DeploymentRuntimeConfig."""
+    """An ImageConfig, a DeploymentRuntimeConfig, or the ProviderConfig of a provider without its spec."""
 
     kind: str
     api_version: str
@@ -229,6 +229,7 @@ class Cluster:
     lock: LockObject | None = None
     image_configs: tuple[ConfigObject, ...] = ()
     runtime_configs: tuple[ConfigObject, ...] = ()
+    provider_configs: tuple[ConfigObject, ...] = ()
     definitions: tuple[Definition, ...] = ()
     deployments: tuple[Deployment, ...] = ()
     pods: tuple[Pod, ...] = ()

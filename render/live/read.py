@@ -5,7 +5,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from render.errors import InvalidInput
 from render.limits import Limits
-from render.live.kinds import LiveObject, find_reader, read_conditions, read_metadata
+from render.live.kinds import PROVIDER_CONFIGS, LiveObject, find_reader, read_conditions, read_metadata
 from render.live.model import (
     Cluster,
     ConfigObject,
@@ -22,7 +22,7 @@ from render.texts import first_lines, visible
 from render.yaml.fields import Fields, Problems
 
 T = TypeVar("T")
-# Kind, namespace and name: no two of the kinds that are read differ in their groups alone.
+# Kind, namespace and name; of a ProviderConfig the kind has its group, since every provider has that kind.
 _Key: TypeAlias = tuple[str, str, str]
 
 # How many problems an error lists.
@@ -70,6 +70,10 @@ class ClusterReader:
         """Record what could not be read."""
         self._notes.append(line)
 
+    def definitions(self) -> list[str]:
+        """Return the names of the definitions that were read."""
+        return sorted({made.name for _, made in self._found.values() if isinstance(made, Definition)})
+
     def cluster(self) -> Cluster:
         """Return what was read; raise for all problems at once."""
         if self._problems:
@@ -83,7 +87,8 @@ class ClusterReader:
             revisions=_those(values, Revision),
             lock=next(iter(_those(values, LockObject)), None),
             image_configs=tuple(one for one in configs if one.kind == "ImageConfig"),
-            runtime_configs=tuple(one for one in configs if one.kind != "ImageConfig"),
+            runtime_configs=tuple(one for one in configs if one.kind == "DeploymentRuntimeConfig"),
+            provider_configs=tuple(one for one in configs if one.kind in PROVIDER_CONFIGS),
             definitions=_those(values, Definition),
             deployments=_those(values, Deployment),
             pods=_those(values, Pod),
@@ -111,7 +116,8 @@ class ClusterReader:
         made = read(metadata, read_conditions(fields), fields)
         name = f"{kind} {visible(metadata.name)}"
         self._problems += [f"{name}: {text}" for text in problems.texts()]
-        self._put((kind, metadata.namespace, metadata.name), _version_of(value), made, name)
+        group = str(value["apiVersion"]).rpartition("/")[0] if kind in PROVIDER_CONFIGS else ""
+        self._put((f"{kind}{group}", metadata.namespace, metadata.name), _version_of(value), made, name)
 
     def _put(self, key: _Key, version: int, made: LiveObject, name: str) -> None:
         known_version, known = self._found.get(key, (version, made))

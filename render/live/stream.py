@@ -18,7 +18,7 @@ _BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)*")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _MARKER = re.compile(r"---(?=\s|\Z)|\.\.\.(?=\s|\Z)")
 # kubectl writes no line of an object in the first column, but for its dash.
-_TOP_LINE = re.compile(r"^(?=[^\s#])", re.MULTILINE)
+_BEFORE_TOP_LINE = re.compile(r"\n(?=[^\s#])")
 # Schemas, and the lists of what a provider installs, are most of a cluster's text.
 _SCHEMA = re.compile(r"^( *)(openAPIV3Schema|managedFields):[ \r]*\n(?:(?:\1[ -].*)?\n)+", re.MULTILINE)
 _INSTALLED = re.compile(r"^( *)objectRefs:[ \r]*\n((?:\1[ -].*\n)+)", re.MULTILINE)
@@ -121,14 +121,15 @@ class _Text:
         self._need(_MARKER_LENGTH)
         if self._at == len(self._data) or _MARKER.match(self._data, self._at):
             return None
-        searched = self._at + 1
+        searched = self._at
         while True:
-            found = _TOP_LINE.search(self._data, searched)
+            found = _BEFORE_TOP_LINE.search(self._data, searched)
             if found or self.ended:
                 break
-            searched = max(1, len(self._data) - self._at)
+            # The last character may be the end of a line.
+            searched = max(0, len(self._data) - self._at - 1)
             self._more()
-        end = found.start() if found else len(self._data)
+        end = found.end() if found else len(self._data)
         block = self._data[self._at : end]
         self._go(end)
         return block
@@ -258,5 +259,5 @@ def _flatten(value: Any, text: _Text, depth: int = 0) -> Iterator[Any]:
 
 
 def _count_items(found: re.Match[str]) -> str:
-    count = len(re.findall(rf"^{found[1]}- ", found[2], re.MULTILINE))
+    count = f"\n{found[2]}".count(f"\n{found[1]}- ")
     return f"{found[1]}objectRefs: {count}\n"

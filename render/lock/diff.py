@@ -164,7 +164,7 @@ def _changed(old: Target, new: Target) -> ChangedPackage:
         find_differences(old_aspects, new_aspects),
         new.version,
         before if moved else "",
-        _strategy(old, new) if moved else "",
+        strategy_of(old, new) if moved else "",
         step_of(old, new),
     )
 
@@ -173,7 +173,7 @@ def _is_deactivated(package: Target) -> bool:
     return isinstance(package, LockedPackage) and package.state is State.DEACTIVATED
 
 
-def _strategy(old: Target, new: Target) -> str:
+def strategy_of(old: Target, new: Target) -> str:
     """Return how one package took the object of another, if that is known."""
     records = new.replaces if isinstance(new, LockedPackage) else ()
     return next((one.strategy for one in records if one.source in (old.source, old.cluster_source)), "")

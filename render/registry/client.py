@@ -12,8 +12,11 @@ from typing import IO, Generic, TypeVar
 from render.errors import RenderError
 from render.limits import LimitExceeded
 from render.references import Reference, Source, is_tag
-from render.registry.addresses import RequestRefused, api_address, follow_url, host_of, split_url
 from render.registry.cache import Cache
+from render.registry.http.addresses import RequestRefused, api_address, follow_url, host_of, split_url
+from render.registry.http.messages import HttpRequest, HttpResponse
+from render.registry.http.transport import Transport
+from render.registry.http.troubles import PushFailed, RegistryUnreachable
 from render.registry.oci import (
     IMAGE_TYPES,
     INDEX_TYPES,
@@ -25,8 +28,6 @@ from render.registry.oci import (
 )
 from render.registry.offline import SeenTags, cached_content, keep_content
 from render.registry.tokens import Authenticator, without_secrets
-from render.registry.transport import HttpRequest, HttpResponse, Transport
-from render.registry.troubles import PushFailed, RegistryUnreachable
 from render.texts import visible
 
 # Without them, a registry answers with schema 1 or not at all.

@@ -15,7 +15,7 @@ from requests.adapters import HTTPAdapter
 
 from render.references import Digest, Source
 from render.registry.access import RegistrySettings
-from render.registry.addresses import (
+from render.registry.http.addresses import (
     RequestRefused,
     api_address,
     check_upload_target,
@@ -23,11 +23,11 @@ from render.registry.addresses import (
     host_of,
     split_url,
 )
-from render.registry.connections import read_proxies, tls_context
+from render.registry.http.connections import read_proxies, tls_context
+from render.registry.http.transport import Transport
+from render.registry.http.troubles import PushFailed, find_retry_after, is_overload
 from render.registry.oci import Content, Descriptor
 from render.registry.tokens import Authenticator
-from render.registry.transport import Transport
-from render.registry.troubles import PushFailed, find_retry_after, is_overload
 from render.texts import redact, visible
 
 _RETRIED = frozenset({408, 429, 500, 502, 503, 504})

@@ -11,9 +11,10 @@ from urllib.parse import SplitResult, urlencode
 from render.errors import Unavailable
 from render.references import Source
 from render.registry.access import RegistrySettings
-from render.registry.addresses import RequestRefused, api_address, host_of, is_private, split_url
 from render.registry.credentials import Credentials, CredentialStore
-from render.registry.transport import HttpRequest, Transport
+from render.registry.http.addresses import RequestRefused, api_address, host_of, is_private, split_url
+from render.registry.http.messages import HttpRequest
+from render.registry.http.transport import Transport
 
 # RFC 9110, 11.6.1: schemes and their parameters in one list. The pattern never backtracks, since the list comes from
 # outside and may have megabytes.

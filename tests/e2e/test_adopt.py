@@ -10,6 +10,7 @@ from rig.live.application import WELL, conditions_of
 from rig.live.client import Object
 from rig.live.kinds import (
     CONFIGURATIONS,
+    CRDS,
     CROSSPLANE_SECRETS,
     CROSSPLANE_SYSTEM,
     DEPLOYMENTS,
@@ -20,6 +21,7 @@ from rig.live.kinds import (
     RUNTIME_CONFIGS,
     Resource,
 )
+from rig.live.kubectl import run_printed
 from rig.live.manifests import package_manifest
 from rig.live.platform import LiveCluster
 from rig.live.recipes import CROSSPLANE
@@ -92,9 +94,33 @@ def test_a_second_object_for_a_source_is_refused_with_commands_that_repair_the_c
     team = empty_team(cluster)
 
     refused = team.xplock(*command(cluster), code=4)
+    left = sorted(path.name for path in team.folder.iterdir())
+    follow(cluster, refused.stderr)
+    cluster.wait_until(
+        lambda: all(conditions_of(cluster.packages()[name]) == WELL for name in _NAMES),
+        "all but the copy are healthy",
+    )
+    still = team.xplock(*command(cluster), code=4)
+    follow(cluster, still.stderr)
+    cluster.wait_until(lambda: sorted(cluster.packages()) == _NAMES, "the second object is gone")
+    wait_well(cluster)
+    made = adopt(cluster, team)
 
     assert f"the Lock has {at('provider-net')} 2 times" in refused.stderr
-    assert sorted(path.name for path in team.folder.iterdir()) == []
+    assert left == []
+    assert "delete provider.pkg.crossplane.io/acme-provider-net" in still.stderr
+    assert sorted(root["name"] for root in made["roots"]) == ["lone", "networks", "shop"]
+    crd = cluster.client.get(CRDS, "nets.net.example.org")
+    [controller] = [one["name"] for one in crd["metadata"]["ownerReferences"] if one.get("controller")]
+    assert controller.startswith("networks-")
+
+
+def follow(cluster: LiveCluster, advice: str) -> None:
+    """Run the commands of a refusal as they are printed."""
+    commands = [line.strip() for line in advice.splitlines() if line.strip().startswith("kubectl ")]
+    assert commands, advice
+    for one in commands:
+        run_printed(cluster, one)
 
 
 def publish(cluster: LiveCluster, version: str) -> None:

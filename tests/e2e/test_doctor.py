@@ -1,8 +1,6 @@
 """Stuck states on a real cluster: `xplock doctor` names each, its commands are run as printed, and the cluster recovers."""
 
 import json
-import subprocess
-from collections.abc import Callable
 from typing import Any
 
 import yaml
@@ -18,16 +16,13 @@ from rig.live.kinds import (
     PROVIDERS,
     Resource,
 )
+from rig.live.kubectl import run_printed
 from rig.live.manifests import package_manifest
 from rig.live.platform import LiveCluster
-from rig.live.processes import program
 from rig.live.team import Team
 
 CRD = "nets.net.example.org"
 _KINDS = {"Provider": PROVIDERS, "Configuration": CONFIGURATIONS, "Function": FUNCTIONS}
-_SECONDS = 120
-# A resource of the tests' own that does not exist as a package.
-Condition = Callable[[], bool]
 
 
 class Patient:
@@ -71,14 +66,7 @@ class Patient:
     def treat(self, finding: Any) -> None:
         """Run the commands of a finding as they are printed."""
         for command in finding["command"]:
-            done = subprocess.run(
-                ["sh", "-c", command],
-                env={"HOME": str(self.cluster.folder), "PATH": _path_of("kubectl")},
-                capture_output=True,
-                text=True,
-                timeout=_SECONDS,
-            )
-            assert done.returncode == 0, f"{command}\n{done.stderr}"
+            run_printed(self.cluster, command)
 
     def cure(self, state: str, touch: str) -> Any:
         """Wait for a state, run its commands, and wait until nothing is stuck any more."""
@@ -109,10 +97,6 @@ class Patient:
     def lock(self) -> list[Object]:
         """Return the entries of the cluster's Lock."""
         return self.cluster.client.get(LOCKS, "lock").get("packages") or []
-
-
-def _path_of(name: str) -> str:
-    return f"{str(program(name)).rpartition('/')[0]}:/usr/bin:/bin"
 
 
 def test_states_of_the_lock(cluster: LiveCluster) -> None:

@@ -112,16 +112,51 @@ def test_options_for_kubectl_do_not_go_with_files(tmp_path: Path) -> None:
     assert "--context and --save" in caught.value.what
 
 
-def test_what_is_not_needed_and_takes_too_long_is_a_note(tmp_path: Path) -> None:
+def test_the_configs_of_providers_are_asked_for_by_their_definitions(tmp_path: Path) -> None:
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "providerconfigs.net.example.org"},
+    }
+    config = {
+        "apiVersion": "net.example.org/v1",
+        "kind": "ProviderConfig",
+        "metadata": {"name": "default"},
+        "spec": {"credentials": {"source": "Secret"}},
+    }
+    answers = {
+        "*,locks.*": OBJECTS,
+        "*customresourced*": [crd],
+        "*providerconfigs.net*--all-namespaces*": [config],
+    }
+    cases = "".join(
+        f"{pattern}) printf %s {shlex.quote(json.dumps({'kind': 'List', 'items': items}))};;"
+        for pattern, items in answers.items()
+    )
+
+    cluster = read_cluster(
+        LiveInput(), script_operator(tmp_path, f"case $* in {cases} *) echo '{{}}';; esac"), everything=True
+    )
+
+    assert [(one.api_version, one.name, one.spec) for one in cluster.provider_configs] == [
+        ("net.example.org/v1", "default", {})
+    ]
+
+
+def script_operator(tmp_path: Path, script: str, limits: Limits | None = None) -> OperatorSettings:
+    """Return settings in which kubectl is a script."""
     kubectl = tmp_path / "bin/kubectl"
     kubectl.parent.mkdir()
-    packages = json.dumps({"kind": "List", "items": OBJECTS})
-    script = f"case $* in *locks*) printf %s {shlex.quote(packages)};; *imageconfigs*) sleep 60;; *) echo '{{}}';; esac"
     kubectl.write_text(f"#!/bin/sh\n{script}\n")
     kubectl.chmod(0o755)
-    environ = {"PATH": f"{kubectl.parent}:{os.defpath}"}
+    return OperatorSettings({"PATH": f"{kubectl.parent}:{os.defpath}"}, limits or Limits())
 
-    cluster = read_cluster(LiveInput(), OperatorSettings(environ, Limits(kubectl_seconds=2)))
+
+def test_what_is_not_needed_and_takes_too_long_is_a_note(tmp_path: Path) -> None:
+    packages = json.dumps({"kind": "List", "items": OBJECTS})
+    script = f"case $* in *locks*) printf %s {shlex.quote(packages)};; *imageconfigs*) sleep 60;; *) echo '{{}}';; esac"
+
+    cluster = read_cluster(LiveInput(), script_operator(tmp_path, script, Limits(kubectl_seconds=2)))
 
     assert [one.name for one in cluster.packages] == ["acme-base"]
     assert [line.partition(":")[0] for line in cluster.notes] == [

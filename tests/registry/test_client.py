@@ -34,9 +34,11 @@ from rig.registry.package_images import AddedPackage, add_package, challenged, c
 from render.errors import RenderError
 from render.limits import LimitExceeded, Limits
 from render.references import Digest, Reference
-from render.registry.addresses import RequestRefused
 from render.registry.cache import Cache
 from render.registry.client import RegistryClient, _error_message, next_page
+from render.registry.http.addresses import RequestRefused
+from render.registry.http.bodies import SizeMismatch
+from render.registry.http.troubles import RegistryUnreachable
 from render.registry.oci import (
     Content,
     Descriptor,
@@ -46,8 +48,6 @@ from render.registry.oci import (
     digest_of,
     parse_content,
 )
-from render.registry.transport import SizeMismatch
-from render.registry.troubles import RegistryUnreachable
 from render.xpkg.catalog import Catalog
 from render.xpkg.image import InvalidImage, fetch_image
 

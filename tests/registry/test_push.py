@@ -29,11 +29,11 @@ from render.app.world import World
 from render.errors import RenderError
 from render.limits import Limits
 from render.references import Digest, Reference, Source, parse_reference
-from render.registry.addresses import RequestRefused
+from render.registry.http.addresses import RequestRefused
+from render.registry.http.troubles import PushFailed
 from render.registry.layout import Layout
 from render.registry.oci import OCI_MANIFEST, Content, Descriptor, TamperedContent, digest_of
 from render.registry.tokens import AccessDenied
-from render.registry.troubles import PushFailed
 from render.xpkg.building.package_file import PackageFile
 from render.xpkg.building.publish import Publication, plan_publication
 

@@ -30,10 +30,11 @@ from render.errors import RenderError
 from render.limits import LimitExceeded, Limits
 from render.references import Digest
 from render.registry.access import RegistrySettings
-from render.registry.addresses import RequestRefused, api_address
 from render.registry.credentials import CredentialStore
+from render.registry.http.addresses import RequestRefused, api_address
+from render.registry.http.messages import HttpRequest, HttpResponse
+from render.registry.http.transport import Transport
 from render.registry.tokens import AccessDenied, Authenticator, Challenge, parse_challenge, without_secrets
-from render.registry.transport import HttpRequest, HttpResponse, Transport
 from render.system.deadline import Deadline
 
 

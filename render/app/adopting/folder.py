@@ -123,12 +123,16 @@ def read_target(choices: AdoptChoices, operator: OperatorSettings) -> TargetFold
     )
 
 
-def write_files(folder: Path, files: Mapping[str, bytes], *, replaced: Collection[str], force: bool) -> None:
-    """Write files, all or none; those that exist with other contents only with force, but for some that are replaced."""
-    there = [folder / name for name in files if is_there(folder / name)]
-    blocked = [path for path in there if path.name not in replaced]
+def check_files(folder: Path, files: Iterable[str], *, replaced: Collection[str], force: bool) -> None:
+    """Raise for files that exist with other contents, but for some that are replaced; not with force."""
+    blocked = [folder / name for name in files if is_there(folder / name) and name not in replaced]
     if blocked and not force:
         raise FileThere(blocked)
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files, all or none."""
+    there = [folder / name for name in files if is_there(folder / name)]
     made: list[Path] = []
     created = [path for path in (folder, *folder.parents) if not path.exists()]
     old = {path: path.read_bytes() for path in there}

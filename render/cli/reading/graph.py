@@ -8,6 +8,7 @@ import click
 from render.cli.operator_options import operator_settings
 from render.cli.options import default_folder, output_option
 from render.cli.output import Output
+from render.cli.reading.places import find_places, place_folder
 
 if TYPE_CHECKING:
     from render.views.graph.model import Graph
@@ -17,29 +18,38 @@ if TYPE_CHECKING:
     epilog="Examples: xplock graph -o html > closure.html; xplock graph platform/ -o svg > closure.svg; "
     "xplock graph main platform/ -o html > changes.html"
 )
-@click.argument("old", metavar="[A]", required=False)
-@click.argument("new", metavar="[DIR]", required=False)
+@click.argument("places", metavar="[A] [B]", nargs=-1)
 @output_option("mermaid", "dot", "svg", "html", "json")
 @click.pass_context
-def graph(context: click.Context, old: str | None, new: str | None, form: str) -> None:
-    """Draw what is locked in DIR: packages, what they need, and which versions they accept.
+def graph(context: click.Context, places: tuple[str, ...], form: str) -> None:
+    """Draw what is locked: packages, what they need, and which versions they accept.
 
-    With A, a folder, a lock file or a Git revision, the picture shows what was added, updated and removed since then.
-    The page of -o html is one file without anything from elsewhere: search with /, filter by kind and state, click a
-    package for its facts. mermaid is drawn by Git servers, dot by Graphviz.
+    A and B are folders, lock files or Git revisions. With one, or none for the current folder, its lock is drawn; with
+    two, the picture also shows what was added, updated, moved and removed from A to B. The page of -o html is one file
+    without anything from elsewhere: search with /, filter by kind and state, click a package for its facts. mermaid is
+    drawn by Git servers, dot by Graphviz.
     """
     # Imported late: a picture needs templates, and help does not.
-    from render.app.diff import read_named_lock
-    from render.views.graph.model import graph_document, make_graph
+    from render.app.diff import read_both, read_named_lock
+    from render.views.graph.make import make_graph
+    from render.views.graph.model import graph_document
 
+    if len(places) > 2:
+        raise click.UsageError("one lock is drawn, or two that are compared", context)
     output: Output = context.obj
     default, limits = default_folder(context), operator_settings().limits
-    name = str(default / (new or old or ""))
-    folder = Path(name) if Path(name).is_dir() else default
-    lock = read_named_lock(name, folder, limits)
-    before = read_named_lock(old, folder, limits) if old and new else None
-    found = make_graph(lock, before)
-    title = f"{name} since {old}" if new else f"Packages locked in {name}"
+    names = find_places(context, places) or [str(default)]
+    if len(names) == 1:
+        found = make_graph(read_named_lock(names[0], default, limits))
+        title = f"Packages locked in {names[0]}"
+    else:
+        old, new = names
+        _, folder = place_folder(old, new, default if default != Path() else None)
+        before, after, notes = read_both(old, new, folder, limits)
+        for note in notes:
+            output.say(f"note: {note}")
+        found = make_graph(after, before)
+        title = f"{new} since {old}"
     if form == "json":
         output.result_json(graph_document(found))
     else:

@@ -7,7 +7,7 @@ import click
 
 from render.app.adopting.adopt import adopt as adopt_cluster
 from render.app.adopting.choices import AdoptChoices, parse_take
-from render.app.adopting.folder import write_files
+from render.app.adopting.folder import check_files, write_files
 from render.app.live_input import LiveInput, read_cluster
 from render.app.resolving.resolver import Resolver
 from render.cli.operator_options import operator_settings
@@ -96,8 +96,9 @@ def adopt(
     )
     resolver = Resolver(operator, output, layouts, offline=offline)
     made = adopt_cluster(cluster, choices, resolver, operator)
+    check_files(folder, made.files, replaced=(LOCK_FILE, SETTINGS_FILE), force=force)
     if not dry_run:
-        write_files(folder, made.files, replaced=(LOCK_FILE, SETTINGS_FILE), force=force)
+        write_files(folder, made.files)
     if form == "json":
         output.result_json(adoption_document(made, dry_run=dry_run))
         return

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from render.inputs.settings.file import KEYS
+from render.inputs.settings.keys import KEYS
 from render.inputs.settings.table import (
     Choice,
     Entries,

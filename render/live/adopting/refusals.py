@@ -12,9 +12,12 @@ from render.live.model import Cluster, Metadata, PackageObject
 from render.names import object_name
 from render.packages import PACKAGE_GROUP
 from render.references import Source
-from render.texts import visible
+from render.texts import counted, visible
 
 _SHOWN = 20
+_CONTROLLERS = (
+    "custom-columns=NAME:.metadata.name,CONTROLLER:.metadata.ownerReferences[?(@.controller==true)].name"
+)
 _PULLED = '{"spec":{"packagePullPolicy":"IfNotPresent"}}'
 _ACTIVE = '{"spec":{"desiredState":"Active"}}'
 _INACTIVE = '{"spec":{"desiredState":"Inactive"}}'
@@ -61,10 +64,14 @@ def find_refusals(
     """Yield what is wrong with a cluster, and with the packages of it that are to be adopted."""
     poisoned = _doubled_entries(cluster)
     yield from _find_poison(poisoned, cluster, everything, rule, commands)
-    yield from _find_doubles([one for one in packages if str(one.source) not in poisoned], commands)
+    doubles = _find_doubles(one for one in packages if str(one.source) not in poisoned)
+    for source, copies in doubles.items():
+        yield _refuse_double(source, copies, cluster, rule, commands)
     yield from _find_taken(packages, everything)
     for one in packages:
-        yield from _find_unusable(one, commands)
+        # Of several copies, it is said above which one goes.
+        if one.source not in doubles:
+            yield from _find_unusable(one, commands)
 
 
 def refuse_unclear(objects: Iterable[PackageObject], commands: Commands) -> Iterator[Refusal]:
@@ -146,21 +153,22 @@ def _find_poison(
                 f"its revisions are {' and '.join(map(visible, names))}",
                 *(f"{one.title} {_describe_objects(one, cluster)}" for one in copies),
             ],
-            _switch_off(copies, cluster, rule, commands),
+            _switch_off(empty, rule, commands)
+            if (empty := _find_empty(copies, cluster))
+            else [
+                "deactivate the copy that controls no objects, and keep the other one; to see which that is: "
+                + commands.doctor()
+            ],
         )
 
 
-def _switch_off(
-    copies: Sequence[Found], cluster: Cluster, rule: NamingRule | None, commands: Commands
-) -> list[str]:
-    """Return how to deactivate the only copy that controls no objects."""
+def _find_empty(copies: Sequence[Found], cluster: Cluster) -> Found | None:
+    """Return the only one of two copies that has established no objects."""
     empty = [one for one in copies if not _count_objects(one, cluster)]
-    if len(copies) != 2 or len(empty) != 1:
-        return [
-            "deactivate the copy that controls no objects, and keep the other one; to see which that is: "
-            + commands.doctor()
-        ]
-    (one,) = empty
+    return empty[0] if len(copies) == 2 and len(empty) == 1 else None
+
+
+def _switch_off(one: Found, rule: NamingRule | None, commands: Commands) -> list[str]:
     fields = '"revisionActivationPolicy":"Manual"'
     if rule is not NamingRule.DIGEST:
         fields += ',"skipDependencyResolution":true'
@@ -173,28 +181,43 @@ def _switch_off(
 
 def _describe_objects(one: Found, cluster: Cluster) -> str:
     count = _count_objects(one, cluster)
-    return f"has established {count:,} objects" if count else "has established no objects"
+    return f"has established {counted(count, 'object') if count else 'no objects'}"
 
 
 def _count_objects(one: Found, cluster: Cluster) -> int:
     return max((revision.objects for revision in cluster.revisions_of(one.object)), default=0)
 
 
-def _find_doubles(packages: Sequence[Found], commands: Commands) -> Iterator[Refusal]:
+def _find_doubles(packages: Iterable[Found]) -> dict[Source, list[Found]]:
     names: dict[Source, list[Found]] = {}
     for one in packages:
         names.setdefault(one.source, []).append(one)
-    for source, found in names.items():
-        if len(found) > 1:
-            resources = [one.resource for one in found]
-            yield Refusal(
-                f"{source} is installed as {' and '.join(one.title for one in found)}",
-                ["a second object for one source stops every package in the cluster"],
-                [
-                    "keep the one that controls objects, and delete the other once it is switched off:",
-                    commands.kubectl("get", *resources, "-o", "wide"),
-                ],
-            )
+    return {source: found for source, found in names.items() if len(found) > 1}
+
+
+def _refuse_double(
+    source: Source, copies: Sequence[Found], cluster: Cluster, rule: NamingRule | None, commands: Commands
+) -> Refusal:
+    off = [one for one in copies if one.is_off]
+    if off and len(off) < len(copies):
+        # What a package installed stays with the other one, which controls it by now.
+        deletions = [commands.kubectl("delete", one.resource) for one in off]
+        advice = [f"delete {' and '.join(one.title for one in off)}, which is switched off:", *deletions]
+    elif empty := _find_empty(copies, cluster):
+        advice = _switch_off(empty, rule, commands)
+    else:
+        advice = [
+            "keep the one whose revision controls definitions, and deactivate the other; to see which that is:",
+            commands.kubectl("get", "crd", "-o", _CONTROLLERS),
+        ]
+    return Refusal(
+        f"{source} is installed as {' and '.join(one.title for one in copies)}",
+        [
+            "a second object for one source stops every package in the cluster",
+            *(f"{one.title} {_describe_objects(one, cluster)}" for one in copies),
+        ],
+        advice,
+    )
 
 
 def _find_taken(packages: Sequence[Found], everything: Sequence[Found]) -> Iterator[Refusal]:

@@ -8,7 +8,7 @@ from render.commands import shell
 from render.live.doctor.case import Case, key_of
 from render.live.doctor.model import ObjectKey
 from render.live.lock import LivePackage
-from render.live.model import PackageObject, Revision
+from render.live.model import Owner, PackageObject, Revision
 
 _PACKAGE_KINDS = frozenset({"Provider", "Configuration", "Function", "Lock", "ImageConfig"})
 
@@ -54,6 +54,15 @@ def remove_entries(case: Case, entries: Iterable[LivePackage]) -> str:
         )
     ]
     return patch(case, ("Lock", "lock"), steps, how="json")
+
+
+def remove_owner(owners: Sequence[Owner], place: int) -> list[dict[str, str]]:
+    """Return the patch that takes an owner off an object; it does nothing if the owners have changed meanwhile."""
+    path = f"/metadata/ownerReferences/{place}"
+    return [
+        {"op": "test", "path": f"{path}/uid", "value": owners[place].uid},
+        {"op": "remove", "path": path},
+    ]
 
 
 def switch_off(case: Case, package: PackageObject) -> list[str]:

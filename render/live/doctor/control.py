@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 
 from render.live.doctor.case import Case, key_of, source_of
-from render.live.doctor.commands import kubectl, patch, patch_spec, revision_key, switch_off
+from render.live.doctor.commands import (
+    kubectl,
+    patch,
+    patch_spec,
+    remove_owner,
+    revision_key,
+    switch_off,
+)
 from render.live.doctor.entering import shorten
 from render.live.doctor.messages import CONTROLLED, FOREIGN_REVISION, find_control
 from render.live.doctor.model import Finding, ObjectKey, State, Trouble
@@ -99,15 +106,7 @@ def _gone_holder(
     key = (kinds[0].kind if kinds else "CustomResourceDefinition", name)
     owners = kinds[0].metadata.owners if kinds else ()
     places = [i for i, owner in enumerate(owners) if owner.controller and (not uid or owner.uid == uid)]
-    path = f"/metadata/ownerReferences/{places[0]}" if places else ""
-    steps = (
-        [
-            {"op": "test", "path": f"{path}/uid", "value": owners[places[0]].uid},
-            {"op": "remove", "path": path},
-        ]
-        if places
-        else []
-    )
+    steps = remove_owner(owners, places[0]) if places else []
     run = (
         patch(case, key, steps, how="json")
         if steps
@@ -167,7 +166,7 @@ def find_foreign_revisions(case: Case) -> Iterator[Finding]:
             patch(
                 case,
                 revision_key(revision),
-                [{"op": "remove", "path": "/metadata/ownerReferences"}],
+                remove_owner(revision.metadata.owners, _controlling(revision)),
                 how="json",
             )
             if revision and not namesakes
@@ -189,6 +188,10 @@ def find_foreign_revisions(case: Case) -> Iterator[Finding]:
             (key_of(package), *([revision_key(revision)] if revision else [])),
             tuple(case.open_of(package)),
         )
+
+
+def _controlling(revision: Revision) -> int:
+    return next(i for i, owner in enumerate(revision.metadata.owners) if owner.controller)
 
 
 def _with_other_owner(case: Case, package: PackageObject) -> list[Revision]:

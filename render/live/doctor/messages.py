@@ -2,6 +2,8 @@
 
 import re
 
+from render.names import is_dns_name
+
 # A package repeats the message of its revision behind this.
 QUOTED_REVISION = "with message: "
 
@@ -62,14 +64,14 @@ def names_in(message: str) -> list[str]:
 
 
 def find_control(message: str) -> re.Match[str] | None:
-    """Return object, kind, name and uid out of a message about control."""
-    return _CONTROL.search(message)
+    """Return object, kind, name and uid out of a message about control; None if its names cannot be those of objects."""
+    match = _CONTROL.search(message)
+    return match if match and is_dns_name(match["object"]) and is_dns_name(match["name"]) else None
 
 
 def find_definition(message: str) -> str:
     """Return the definition that the API server refused; empty if the message names none."""
-    match = _DEFINITION.search(message)
-    return match["name"] if match else ""
+    return _name_in(_DEFINITION.search(message))
 
 
 def find_dependency(message: str) -> str:
@@ -80,10 +82,14 @@ def find_dependency(message: str) -> str:
 
 def find_config(message: str) -> str:
     """Return the object that was not found; empty if the message names none."""
-    match = _CONFIG.search(message)
-    return match["name"] if match else ""
+    return _name_in(_CONFIG.search(message))
 
 
 def pull_cause(message: str) -> str:
     """Return why an image cannot be pulled, in a word; empty if the message does not tell."""
     return next((cause for parts, cause in PULL_CAUSES if any(part in message for part in parts)), "")
+
+
+def _name_in(match: re.Match[str] | None) -> str:
+    # It becomes a word of a command, where one with a dash in front would be an option.
+    return match["name"] if match and is_dns_name(match["name"]) else ""

@@ -173,7 +173,7 @@ def find_digests(case: Case) -> Iterator[Finding]:
             continue
         refusing = _refusing(case, entry)
         troubles = _of_entries(case, refusing, (*NO_SEMVER, *INCOMPATIBLE))
-        if not refusing or not troubles:
+        if not troubles:
             continue
         locked = case.locked(entry.source)
         owner = _owner_of(case, entry)
@@ -203,7 +203,7 @@ def find_wrong_versions(case: Case) -> Iterator[Finding]:
     for entry in case.entries:
         refusing = [] if is_digest(entry.version) else _refusing(case, entry)
         troubles = _of_entries(case, refusing, INCOMPATIBLE)
-        if not refusing or not troubles:
+        if not troubles:
             continue
         owner = _owner_of(case, entry)
         wishes = _wishes(case, entry.source)
@@ -272,7 +272,7 @@ def _rank(text: str) -> tuple[object, ...]:
 
 def _of_entries(case: Case, entries: Sequence[LivePackage], parts: Sequence[str]) -> list[Trouble]:
     owners = set(_owners_of(case, entries))
-    return case.open(*parts, where=lambda one: one.package in owners)
+    return case.open(*parts, where=lambda one: one.package in owners) if owners else []
 
 
 def _owner_of(case: Case, entry: LivePackage) -> ObjectKey | None:

@@ -7,11 +7,13 @@ from render.live.doctor.commands import kubectl, patch_spec
 from render.live.doctor.entering import shorten
 from render.live.doctor.messages import DEPLOYMENT, NO_RUNTIME_CONFIG, NOT_HEALTHY_YET, WEBHOOK, find_config
 from render.live.doctor.model import Finding, ObjectKey, State, Trouble
+from render.live.doctor.said import said_by_events, said_by_pods
 from render.texts import counted, first_names
 
 _SHOWN = 5
 _RUNTIME = "RuntimeHealthy"
 _REVISION_LABEL = "pkg.crossplane.io/revision"
+_APP, _CROSSPLANE = "app", "crossplane"
 
 
 def find_webhooks(case: Case) -> Iterator[Finding]:
@@ -67,7 +69,11 @@ def _not_running(case: Case, trouble: Trouble) -> Finding:
     return Finding(
         State.RUNTIME,
         f"the Deployment of {trouble.package[1]} does not run",
-        (shorten(trouble.message or trouble.reason), *_said_by_pods(case, revision)),
+        (
+            shorten(trouble.message or trouble.reason),
+            *said_by_pods(case, _REVISION_LABEL, revision),
+            *said_by_events(case, {("Deployment", revision)}),
+        ),
         ("Deployment", revision),
         (
             kubectl(
@@ -88,15 +94,6 @@ def _revision_of(case: Case, trouble: Trouble) -> str:
         return trouble.object[1]
     package = case.packages.get(trouble.package)
     return package.current_revision if package else trouble.package[1]
-
-
-def _said_by_pods(case: Case, revision: str) -> list[str]:
-    pods = [one for one in case.cluster.pods if one.metadata.labels.get(_REVISION_LABEL) == revision]
-    return [
-        shorten(f"{pod.metadata.name}: {reason} {message}")
-        for pod in pods[:_SHOWN]
-        for reason, message in pod.waiting
-    ][:_SHOWN]
 
 
 def _rest(case: Case, trouble: Trouble) -> list[Trouble]:
@@ -137,7 +134,10 @@ def find_silent(case: Case) -> Iterator[Finding]:
         yield Finding(
             State.SILENT,
             f"{counted(len(silent), 'package')} without any news: {_list(silent)}",
-            ("no condition says whether they are installed or healthy",),
+            (
+                "no condition says whether they are installed or healthy",
+                *_said_of_crossplane(case),
+            ),
             ("Pod", f"crossplane in {case.namespace}"),
             (
                 kubectl(
@@ -149,6 +149,13 @@ def find_silent(case: Case) -> Iterator[Finding]:
             objects=tuple(silent),
             troubles=tuple(one for one in case.open() if one.package in silent and not one.message),
         )
+
+
+def _said_of_crossplane(case: Case) -> Iterator[str]:
+    for one in case.cluster.deployments:
+        if one.metadata.labels.get(_APP) == _CROSSPLANE and not one.available:
+            yield f"no pod of Deployment/{one.metadata.name} is available"
+    yield from said_by_pods(case, _APP, _CROSSPLANE)
 
 
 def _is_unknown(case: Case, key: ObjectKey) -> bool:

@@ -6,8 +6,8 @@ from typing import Any
 
 from render.errors import RenderError
 from render.references import Digest, Source, is_digest
+from render.registry.http.troubles import RegistryUnreachable
 from render.registry.oci import OCI_INDEX, Content, digest_of
-from render.registry.troubles import RegistryUnreachable
 
 
 def attached_prefix(digest: Digest) -> str:

@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Callable, Iterator
 
 from render.references import Digest, Source
+from render.registry.http.bodies import SizeMismatch
+from render.registry.http.troubles import Transient
 from render.registry.oci import Descriptor, TamperedContent
-from render.registry.transport import SizeMismatch
-from render.registry.troubles import Transient
 
 
 def checked(

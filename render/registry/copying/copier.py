@@ -12,8 +12,8 @@ from render.registry.copying.attached import fallback_tag, format_referrers, sub
 from render.registry.copying.checked import checked
 from render.registry.copying.model import Destination, Job, Mapped, Origin, Part, Report, Tree, Way
 from render.registry.copying.trees import read_tree
+from render.registry.http.transport import Transport
 from render.registry.oci import Content, Descriptor, Index, Manifest, parse_content
-from render.registry.transport import Transport
 
 
 class TagMoved(RenderError):

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from render.limits import LimitExceeded, Limits
 from render.overrides import covers
 from render.references import Digest, Reference, Source
-from render.registry.addresses import api_address
 from render.registry.client import RegistryClient, next_page
 from render.registry.copying.attached import fallback_tag, is_index, parse_referrers, unreadable
 from render.registry.copying.model import Origin
+from render.registry.http.addresses import api_address
+from render.registry.http.messages import HttpRequest
+from render.registry.http.troubles import Transient
 from render.registry.layout import Layout, TamperedLayout
 from render.registry.oci import OCI_INDEX, Content, Descriptor, NotFound, TamperedContent
-from render.registry.transport import HttpRequest
-from render.registry.troubles import Transient
 
 # The answers of registries without a list of referrers: some do not know it, and ghcr.io redirects to a web page.
 _NO_LIST = frozenset({301, 302, 303, 400, 404, 405, 501})

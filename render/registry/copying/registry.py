@@ -10,15 +10,16 @@ from urllib.parse import urlencode
 from render.errors import RenderError
 from render.limits import MIB
 from render.references import Digest, Reference, Source, is_digest
-from render.registry.addresses import api_address, check_upload_target, follow_url, host_of, split_url
 from render.registry.client import ACCEPT, RegistryClient
 from render.registry.copying.attached import fallback_tag, is_index, parse_referrers, subject_of
 from render.registry.copying.model import Reader, Way
 from render.registry.copying.origins import list_referrers
+from render.registry.http.addresses import api_address, check_upload_target, follow_url, host_of, split_url
+from render.registry.http.messages import HttpRequest, HttpResponse
+from render.registry.http.transport import Transport
+from render.registry.http.troubles import PushFailed, Transient
 from render.registry.oci import Content, Descriptor, TamperedContent, digest_of
 from render.registry.tokens import AccessDenied, Authenticator
-from render.registry.transport import HttpRequest, HttpResponse, Transport
-from render.registry.troubles import PushFailed, Transient
 
 _UPLOADS = "blobs/uploads/"
 _OCTETS = "application/octet-stream"

@@ -15,6 +15,8 @@ from render.system.files import LOCK_FILE
 from render.texts import first_lines, redact, visible
 from render.versions.semantic import Step
 from render.views.diff import code, format_markdown
+from render.views.graph.languages import format_mermaid
+from render.views.graph.make import make_graph
 from render.views.report import count_changes, format_counts, format_report
 from render.views.templating import fill_template
 
@@ -24,6 +26,8 @@ _REPORT_LINES, _FEWEST_LINES = 200, 10
 _NOTES = 50
 # The limit of the strictest of the well-known Git servers, with room to spare.
 _PULL_REQUEST_CHARACTERS = 60_000
+# A picture of more packages is too small to read in the width of a pull request.
+_DRAWN_PACKAGES = 30
 # Text without markup.
 _UNMARKED = re.compile(r"[A-Za-z0-9 .,:;/()-]*")
 
@@ -89,13 +93,23 @@ def _tables(changes: Sequence[LockChange]) -> Iterator[Mapping[str, str]]:
             command = xplock("diff", "-o", "markdown", folder=change.folder, option="-C")
             table = f"{counts}: the table is too long for a pull request; {code(command)} shows it."
         room -= len(table)
-        yield {"name": code(change.folder), "table": table}
+        picture = _draw(change)
+        if len(picture) > room:
+            picture = ""
+        room -= len(picture)
+        yield {"name": code(change.folder), "table": table, "picture": picture}
 
 
 def _table(change: LockChange) -> str:
     if change.before == change.after:
         return "The packages are the same; the lock is written as xplock writes it."
     return format_markdown(diff_locks(change.before, change.after)).rstrip("\n")
+
+
+def _draw(change: LockChange) -> str:
+    """Return a picture in Mermaid, which Git servers draw; empty, if there are too many packages."""
+    graph = make_graph(change.after, change.before)
+    return format_mermaid(graph).rstrip("\n") if 1 < len(graph.nodes) <= _DRAWN_PACKAGES else ""
 
 
 def _format_notes(notes: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
-"""A diagnosis as text: one block per cause, with the command that helps."""
+"""A diagnosis as text of 80 columns: one block per cause, with the command that helps."""
 
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 
 from render.live.doctor.model import Diagnosis, Finding, ObjectKey
 from render.texts import counted, first_names, visible
@@ -9,6 +10,7 @@ _SHOWN = 5
 _LINE = 1_000
 # A command has to stay whole.
 _COMMAND = 50_000
+_WIDTH = 80
 
 
 def format_diagnosis(diagnosis: Diagnosis) -> str:
@@ -23,19 +25,29 @@ def format_object(key: ObjectKey) -> str:
 
 
 def _finding(finding: Finding) -> Iterator[str]:
-    yield f"{'stuck' if finding.is_stuck else 'note '}  {visible(finding.what, limit=_LINE)}"
-    yield from _part("why:   ", finding.why)
+    yield from _part("stuck  " if finding.is_stuck else "note   ", [finding.what])
+    yield from _part("  why:   ", finding.why)
     if finding.touch:
-        yield from _part("touch: ", [format_object(finding.touch)])
-    yield from _part("run:   ", finding.run, limit=_COMMAND)
-    yield from _part("care:  ", [finding.care] if finding.care else [])
-    yield from _part("then:  ", [*([finding.then] if finding.then else []), *_consequences(finding)])
+        yield from _part("  touch: ", [format_object(finding.touch)])
+    # A command stays in one line, so that it can be pasted.
+    yield from _labelled("  run:   ", [visible(line, limit=_COMMAND) for line in finding.run])
+    yield from _part("  care:  ", [finding.care] if finding.care else [])
+    yield from _part("  then:  ", [*([finding.then] if finding.then else []), *_consequences(finding)])
 
 
-def _part(label: str, lines: list[str] | tuple[str, ...], *, limit: int = _LINE) -> Iterator[str]:
+def _part(label: str, lines: Sequence[str]) -> Iterator[str]:
+    yield from _labelled(label, [part for line in lines for part in _wrapped(line, _WIDTH - len(label))])
+
+
+def _labelled(label: str, lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
-        yield f"  {label}{visible(line, limit=limit)}"
+        yield f"{label}{line}"
         label = " " * len(label)
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    # A source or a name stays whole, too.
+    return textwrap.wrap(visible(line, limit=_LINE), width, break_long_words=False, break_on_hyphens=False)
 
 
 def _consequences(finding: Finding) -> list[str]:

@@ -8,6 +8,7 @@ from render.views.graph.model import Change, Graph, Life, Node
 _CHANGES = {
     Change.ADDED: "fill:#dafbe1,stroke:#1a7f37,color:#1f2328",
     Change.UPDATED: "fill:#fff8c5,stroke:#9a6700,color:#1f2328",
+    Change.MOVED: "fill:#fbefff,stroke:#8250df,color:#1f2328",
     Change.CHANGED: "fill:#ddf4ff,stroke:#0969da,color:#1f2328",
     Change.REMOVED: "fill:#ffebe9,stroke:#cf222e,color:#1f2328,stroke-dasharray:4",
 }
@@ -26,7 +27,7 @@ def format_mermaid(graph: Graph) -> str:
     lines = ["flowchart TD"]
     lines += [f'  {names[node.key]}["{_mermaid_text(node)}"]' for node in graph.nodes]
     for edge in graph.edges:
-        arrow = "-.->" if edge.replaces else "-->"
+        arrow = "-.->" if edge.is_dashed else "-->"
         lines.append(f'  {names[edge.start]} {arrow}|"{_coded(edge.constraint)}"| {names[edge.end]}')
     for word, style in [*_CHANGES.items(), *_LIVES.items()]:
         found = [names[node.key] for node in graph.nodes if word in (node.change, node.life)]
@@ -56,7 +57,7 @@ def format_dot(graph: Graph) -> str:
         extra = ", style=dashed" if node.life in _LIVES or node.change is Change.REMOVED else ""
         lines.append(f'  "{_escaped(node.key)}" [label="{label}"{extra}];')
     for edge in graph.edges:
-        extra = ", style=dashed" if edge.replaces else ""
+        extra = ", style=dashed" if edge.is_dashed else ""
         ends = f'"{_escaped(edge.start)}" -> "{_escaped(edge.end)}"'
         lines.append(f'  {ends} [label="{_escaped(edge.constraint)}"{extra}];')
     return "".join(f"{line}\n" for line in [*lines, "}"])
@@ -68,7 +69,7 @@ def _escaped(text: str) -> str:
 
 def _told(node: Node) -> list[str]:
     """Return the lines below the name of a package."""
-    version = f"{node.before} -> {node.version}" if node.change is Change.UPDATED else node.version
+    version = f"{node.before} -> {node.version}" if node.has_other_version else node.version
     change = [node.change.value] if node.change else []
     state = [node.life.value] if node.life is not Life.ATTACHED else []
     return [f"{node.kind} {version}", *([", ".join([*change, *state])] if change or state else [])]

@@ -1,17 +1,12 @@
 """What a picture of a lock shows: packages as nodes, dependencies as edges, and what changed since another lock."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from render.lock.diff import step_of
-from render.lock.graph import LockGraph, Target
-from render.lock.model import Lock, LockedPackage, Provided, State
-from render.texts import visible
-from render.versions.semantic import Step
-from render.views.closure.links import Closure, read_closure
-from render.views.labels import format_locked, format_step, marks
+# What a filter calls packages that are as they were.
+UNCHANGED = "unchanged"
 
 
 class Change(StrEnum):
@@ -19,6 +14,8 @@ class Change(StrEnum):
 
     ADDED = "added"
     UPDATED = "updated"
+    # Its object in the cluster takes another source.
+    MOVED = "moved"
     # Its version is the same, and something else of it is not.
     CHANGED = "changed"
     REMOVED = "removed"
@@ -57,6 +54,14 @@ class Node:
     # The version in the other lock, and the size of the step from it.
     before: str | None = None
     step: str | None = None
+    # Of a package that has moved its source in the other lock, and how it moved, if that is known.
+    moved_from: str | None = None
+    strategy: str | None = None
+
+    @property
+    def has_other_version(self) -> bool:
+        """Whether the other lock has it with another version."""
+        return self.before not in (None, self.version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,13 @@ class Edge:
     end: str
     constraint: str
     replaces: bool = False
+    # Added or removed since the other lock.
+    change: Change | None = None
+
+    @property
+    def is_dashed(self) -> bool:
+        """Whether it is no dependency of today."""
+        return self.replaces or self.change is Change.REMOVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,29 +101,10 @@ class Graph:
         return [life for life in Life if life in found]
 
     @property
-    def changes(self) -> list[Change]:
-        """What happened to its packages, in the order of their definition."""
+    def changes(self) -> list[Change | None]:
+        """What happened to its packages, in the order of their definition; None, if nothing happened to some."""
         found = {node.change for node in self.nodes}
-        return [change for change in Change if change in found]
-
-
-def make_graph(lock: Lock, before: Lock | None = None) -> Graph:
-    """Return the picture of a lock; beside another one, removed packages are in it as well."""
-    now = _packages(lock)
-    then = _packages(before) if before else {}
-    closure = read_closure(lock)
-    nodes = {key: _node(package, closure) for key, package in now.items()}
-    if before is not None:
-        nodes = {key: _compared(node, now[key], then.get(key)) for key, node in nodes.items()}
-        gone = read_closure(before)
-        nodes |= {
-            key: replace(_node(package, gone), change=Change.REMOVED)
-            for key, package in then.items()
-            if key not in now
-        }
-    labels = _labels(nodes)
-    shown = tuple(replace(nodes[key], label=labels[key]) for key in sorted(nodes))
-    return Graph(shown, tuple(_edges(lock, closure)), before is not None)
+        return [change for change in (*Change, None) if change in found]
 
 
 def graph_document(graph: Graph) -> dict[str, Any]:
@@ -135,94 +128,19 @@ def _document(node: Node) -> dict[str, Any]:
         "change": node.change,
         "before": node.before,
         "step": node.step,
+        "movedFrom": node.moved_from,
+        "strategy": node.strategy,
     }
 
 
 def _links(graph: Graph) -> list[dict[str, Any]]:
     return [
-        {"from": one.start, "to": one.end, "constraint": one.constraint, "replaces": one.replaces}
+        {
+            "from": one.start,
+            "to": one.end,
+            "constraint": one.constraint,
+            "replaces": one.replaces,
+            "change": one.change,
+        }
         for one in graph.edges
     ]
-
-
-def _packages(lock: Lock) -> dict[str, Target]:
-    """Return everything in a lock by the source that people know it by."""
-    found: list[Target] = [*lock.packages.values(), *lock.provided.values(), *lock.deactivated.values()]
-    # An active package may have the source of a deactivated one, and comes first.
-    return {str(package.display_source): package for package in reversed(found)}
-
-
-def _node(package: Target, closure: Closure) -> Node:
-    locked = package if isinstance(package, LockedPackage) else None
-    is_active = locked is None or locked.state is not State.DEACTIVATED
-    detached = locked.detached if locked else ("detached in its own folder",) if package.detached else ()
-    return Node(
-        str(package.display_source),
-        "",
-        str(package.kind),
-        format_locked(package),
-        package.digest,
-        package.object_name,
-        _life(package),
-        tuple(map(visible, marks(closure, package))) if is_active else ("deactivated",),
-        tuple(map(visible, detached)),
-        locked.objects if locked else None,
-        locked.root if locked else None,
-    )
-
-
-def _life(package: Target) -> Life:
-    if isinstance(package, Provided):
-        return Life.PROVIDED
-    if package.state is State.DEACTIVATED:
-        return Life.DEACTIVATED
-    if package.state is State.ORPHANED:
-        return Life.ORPHANED
-    if package.installed_as:
-        return Life.ALIASED
-    return Life.DETACHED if package.detached else Life.ATTACHED
-
-
-def _compared(node: Node, now: Target, then: Target | None) -> Node:
-    if then is None:
-        return replace(node, change=Change.ADDED)
-    before = format_locked(then)
-    if (now.version, now.digest) != (then.version, then.digest):
-        step = step_of(then, now)
-        return replace(node, change=Change.UPDATED, before=before, step=_step(step))
-    return node if now == then else replace(node, change=Change.CHANGED, before=before)
-
-
-def _step(step: Step | None) -> str | None:
-    return format_step(step) if step else None
-
-
-def _edges(lock: Lock, closure: Closure) -> Iterator[Edge]:
-    for source in sorted(closure.dependencies, key=str):
-        for link in closure.dependencies[source]:
-            target = link.target.display_source
-            yield Edge(str(link.dependant.display_source), str(target), visible(str(link)))
-    successors = LockGraph(lock).successors
-    for package in lock.deactivated.values():
-        for source in package.replaced_by or successors.get(package.display_source, ()):
-            if source in lock.packages:
-                key = str(lock.packages[source].display_source)
-                yield Edge(key, str(package.display_source), "replaces", replaces=True)
-
-
-def _labels(keys: Iterable[str]) -> dict[str, str]:
-    """Return the shortest ending of each source that no other source has."""
-    parts = {key: key.split("/") for key in keys}
-    endings: dict[str, int] = {}
-    for words in parts.values():
-        for ending in _endings(words):
-            endings[ending] = endings.get(ending, 0) + 1
-    return {
-        key: next((ending for ending in _endings(words) if endings[ending] == 1), key)
-        for key, words in parts.items()
-    }
-
-
-def _endings(words: list[str]) -> Iterator[str]:
-    for i in range(len(words) - 1, -1, -1):
-        yield "/".join(words[i:])

@@ -313,3 +313,26 @@ def test_what_cannot_be_compared_is_wrong_usage(
 
     assert code == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("project")
+def test_a_page_shows_what_changed(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    change(world)
+    capsys.readouterr()
+
+    code = run(["diff", "-o", "html", "--exit-code"])
+
+    page = capsys.readouterr()
+    assert code == 3
+    assert page.out.startswith("<!doctype html>")
+    assert "<title>. since HEAD</title>" in page.out
+    assert 'class="node Configuration attached added"' in page.out
+    assert "differ" in page.err
+
+
+@pytest.mark.usefixtures("project")
+def test_a_page_of_a_cluster_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["diff", "-", "-o", "html"])
+
+    assert code == 2
+    assert "a page compares two locks" in capsys.readouterr().err

@@ -29,6 +29,10 @@ def save(path: Path, objects: Sequence[Object]) -> Path:
     return path
 
 
+def in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def test_a_stuck_cluster_is_a_block_of_text_and_exit_3(
     cluster: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -68,7 +72,7 @@ def test_several_files_are_one_cluster(
     assert run(["doctor", str(cluster), str(more)]) == 3
 
     shown = capsys.readouterr()
-    assert "controls its definitions" in shown.out
+    assert "controls its definitions" in in_one_line(shown.out)
     assert "without CRDs" not in shown.err
 
 
@@ -118,7 +122,8 @@ def test_the_lock_of_a_folder_says_which_of_two_copies_is_its_own(
     write_lock(folder, Lock({net.source: net}))
 
     assert run(["doctor", str(cluster), str(folder)]) == 3
-    assert "Provider/net (in the lock of the folder, 1 object)" in capsys.readouterr().out
+    shown = in_one_line(capsys.readouterr().out)
+    assert "Provider/net (in the lock of the folder, 1 object)" in shown
 
 
 @pytest.mark.parametrize("text", ["", "kind: [", "- 1\n", "apiVersion: v1\nkind: List\nitems: []\n"])

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from rig.builders.projects import World
 from rig.commands.run import run_command
+from rig.git.repositories import new_repository, save
+
+from render.system.files import LOCK_FILE
 
 
 @pytest.fixture
@@ -46,6 +49,29 @@ def test_two_locks_are_compared(project: Path) -> None:
     assert document["compared"] is True
     changes = {one["label"]: (one["change"], one["before"]) for one in document["packages"]}
     assert changes == {"app": ("updated", "v1.0.0"), "base": (None, None)}
+
+
+def test_folders_files_and_revisions_are_compared(project: Path) -> None:
+    before, lock = project.parent / "before", project / LOCK_FILE
+    expected = run_command("graph", str(before), str(project))
+    newest = lock.read_bytes()
+    lock.write_bytes((before / LOCK_FILE).read_bytes())
+    new_repository(project)
+    save(project)
+    lock.write_bytes(newest)
+    save(project)
+
+    assert '"app<br>Configuration v1.0.0 -#62; v1.1.0<br>updated"' in expected.stdout
+    for words in (
+        (str(before / LOCK_FILE), str(lock)),
+        ("HEAD~1", str(project)),
+        ("HEAD~1", str(lock)),
+        ("HEAD~1", "HEAD", "-C", str(project)),
+        ("-C", str(project.parent), "before", "now"),
+    ):
+        assert run_command("graph", *words) == expected
+    three = run_command("graph", "a", "b", "c")
+    assert three.code == 2 and "one lock is drawn, or two" in three.stderr
 
 
 def test_a_folder_is_named_by_argument_or_option(project: Path) -> None:

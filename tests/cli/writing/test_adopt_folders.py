@@ -131,7 +131,9 @@ def test_a_file_in_the_way_is_replaced_with_force_alone(world: World) -> None:
     folder_of(world).mkdir()
     (folder_of(world) / "configuration-acme-app.yaml").write_text("# nothing\n")
 
-    adopt(world, app(world), base(world)).assert_refused(2, "configuration-acme-app.yaml exists", "--force")
+    for more in ((), ("--dry-run",)):
+        refused = adopt(world, app(world), base(world), more=more)
+        refused.assert_refused(2, "configuration-acme-app.yaml exists", "--force")
     assert sorted(texts(world)) == ["configuration-acme-app.yaml"]
 
     assert adopt(world, app(world), base(world), more=("--force",)).code == 0
@@ -174,7 +176,7 @@ def test_what_cannot_be_written_whole_is_not_written_at_all(tmp_path: Path) -> N
     files = {"provider-x.yaml": b"a", "xplock.yaml": b"b", "crossplane.lock.yaml": b"c"}
 
     with pytest.raises((RenderError, OSError)):
-        write_files(tmp_path, files, replaced=("xplock.yaml", "crossplane.lock.yaml"), force=False)
+        write_files(tmp_path, files)
 
     assert [path.name for path in files_below(tmp_path)] == ["xplock.yaml"]
     assert (tmp_path / "xplock.yaml").read_text() == "old"
@@ -182,7 +184,7 @@ def test_what_cannot_be_written_whole_is_not_written_at_all(tmp_path: Path) -> N
 
 def test_a_new_folder_is_not_left_behind_half_written(tmp_path: Path) -> None:
     with pytest.raises(RenderError):
-        write_files(tmp_path / "a/b", {"x.yaml": b"a", "y/z.yaml": b"b"}, replaced=(), force=False)
+        write_files(tmp_path / "a/b", {"x.yaml": b"a", "y/z.yaml": b"b"})
 
     assert not (tmp_path / "a").exists()
 

@@ -49,7 +49,7 @@ def test_of_two_copies_the_one_without_objects_is_to_be_switched_off(
     done.assert_refused(
         4,
         f"the Lock has {at('base')} 2 times",
-        "Provider my-base has established 1 objects",
+        "Provider my-base has established 1 object\n",
         "switch off Provider acme-base, which controls no objects",
         "kubectl patch provider.pkg.crossplane.io/acme-base --type merge -p",
     )
@@ -64,12 +64,27 @@ def test_two_copies_with_objects_are_not_judged(world: World) -> None:
     adopt(world, *copies).assert_refused(4, "deactivate the copy that controls no objects")
 
 
-def test_two_names_for_one_source_are_refused_even_if_the_lock_has_it_once(world: World) -> None:
-    copies = [base(world, name="my-base", attached=False), base(world)]
+OFF = {"revisionActivationPolicy": "Manual"}
 
-    adopt(world, *copies).assert_refused(
-        4, f"{at('base')} is installed as Provider acme-base and Provider my-base"
-    )
+
+@pytest.mark.parametrize(
+    ("mine", "derived", "advice"),
+    [
+        ({}, {}, "kubectl get crd -o 'custom-columns=NAME:.metadata.name,CONTROLLER:"),
+        ({"objects": ("bases.example.org",)}, {}, "kubectl patch provider.pkg.crossplane.io/acme-base --type"),
+        ({}, {"spec": OFF, "status": {"currentRevision": "gone-123456789abc"}}, "kubectl delete provider.pkg.crossplane.io/acme-base\n"),
+    ],
+    ids=["both", "one is empty", "one is off"],
+)  # fmt: skip
+def test_two_names_for_one_source_are_refused_even_if_the_lock_has_it_once(
+    world: World, mine: Any, derived: Any, advice: str
+) -> None:
+    copies = [base(world, name="my-base", attached=False, **mine), base(world, **derived)]
+
+    done = adopt(world, *copies)
+
+    done.assert_refused(4, f"{at('base')} is installed as Provider acme-base and Provider my-base", advice)
+    assert "is switched off\n" not in done.stderr
 
 
 def test_a_dependency_whose_name_another_source_has_is_refused(world: World) -> None:

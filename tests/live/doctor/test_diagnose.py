@@ -398,6 +398,28 @@ def test_an_owner_that_is_gone_is_taken_off_the_definition() -> None:
     assert "give the definitions" in unknown.care
 
 
+def test_the_owner_of_a_revision_is_taken_off_only_if_it_is_still_the_same() -> None:
+    [command] = only(diagnosed(STATES["revision-not-ours"]())).run
+
+    assert '{"op":"test","path":"/metadata/ownerReferences/0/uid","value":"uid-Provider-acme-net"}' in command
+    assert '{"op":"remove","path":"/metadata/ownerReferences/0"}' in command
+
+
+@pytest.mark.parametrize("name", ["--all", "../secrets", "-h"])
+def test_what_a_message_names_becomes_no_option_of_a_command(name: str) -> None:
+    net = provider("net v1.0.0")
+    texts = [
+        f'CustomResourceDefinition "{name}" is invalid: status.storedVersions[0]: no',
+        f"cannot establish control of object: {name} is already controlled by ProviderRevision x-1 (UID a)",
+        f"cannot establish control of object: a.b is already controlled by ProviderRevision {name} (UID a)",
+        f'cannot get referenced deployment runtime config: "{name}" not found',
+    ]
+
+    for text in texts:
+        for finding in diagnosed([lock_of(net.as_entry()), *unhealthy(net, text)]).findings:
+            assert name not in shlex.split(" ".join(finding.run))
+
+
 # Definitions
 
 
@@ -417,6 +439,137 @@ def test_a_version_that_is_still_stored_is_migrated_unless_it_is_the_one_that_ob
 
 def stored_in(value: Object, version: str) -> Object:
     return changed(value, spec_versions=[{"name": version, "served": True, "storage": True}])
+
+
+EVENT = "cannot establish definition: status.storedVersions[0]: must appear in spec.versions"
+
+
+def event(kind: str, name: str, message: str, type: str = "Warning") -> Object:
+    about = {"involvedObject": {"kind": kind, "name": name}, "type": type, "reason": "Failed"}
+    place = {"name": f"{name}.{len(message)}", "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "Event", "metadata": place, "message": message, **about}
+
+
+def test_a_managed_kind_that_is_refused_quotes_its_events_and_migrates_nothing_without_them() -> None:
+    pending = {
+        "type": "Established",
+        "status": "False",
+        "reason": "PendingManagedResource",
+        "message": "see events",
+    }
+    mrd = changed(definition(kind="ManagedResourceDefinition", state="Active"), status_conditions=[pending])
+    crd = definition(versions=[{"name": "v1", "served": True, "storage": True}])
+    crd["status"] = {"storedVersions": ["v1beta1", "v1"]}
+    objects = [lock_of(), *provider("net v1.0.0", attached=False).objects_of_it(), mrd, crd]
+    events = [
+        event("ManagedResourceDefinition", CRD, EVENT),
+        event("ManagedResourceDefinition", CRD, "all is well", type="Normal"),
+        event("ManagedResourceDefinition", "others.example.org", "something else"),
+    ]
+
+    silent, told = only(diagnosed(objects)), only(diagnosed([*objects, *events]))
+
+    assert silent.state is told.state is State.REFUSED_DEFINITION
+    assert [line for line in told.why if line.startswith("event ")] == [f"event Failed: {EVENT}"]
+    assert silent.run == (f"kubectl get crd {CRD} -o 'jsonpath={{.status.storedVersions}}'",)
+    assert told.run[0].startswith(f"kubectl get {CRD} --all-namespaces -o json | kubectl replace")
+    assert "run the second command only if the first one has written every object" in told.care
+
+
+def being_deleted(value: Object, *finalizers: str) -> Object:
+    return changed(
+        value, metadata_deletionTimestamp="2026-01-01T00:00:00Z", metadata_finalizers=[*finalizers]
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "resource"),
+    [
+        ("ManagedResourceDefinition", "managedresourcedefinition"),
+        ("CustomResourceDefinition", "customresourcedefinition"),
+    ],
+)
+def test_what_holds_a_definition_is_shown_under_its_own_name(kind: str, resource: str) -> None:
+    held = being_deleted(definition(kind=kind), "example.org/kept")
+
+    finding = only(diagnosed([lock_of(), held]))
+
+    assert finding.touch == (kind, CRD)
+    assert finding.run == (f"kubectl get {resource} {CRD} -o 'jsonpath={{.metadata.finalizers}}'",)
+
+
+def test_a_lock_that_is_deleted_waits_until_it_is_empty() -> None:
+    net = provider("net v1.0.0")
+    held = being_deleted(lock_of(net.as_entry()), "lock.pkg.crossplane.io")
+
+    finding = only(diagnosed([held, *net.objects_of_it()]))
+
+    assert finding.touch == ("Lock", "lock")
+    assert "it still has 1 package" in finding.why
+
+
+def test_a_provider_config_that_is_used_does_not_go_and_one_of_each_provider_is_told_apart() -> None:
+    objects = []
+    for group in ("net.example.org", "db.example.org"):
+        value = {
+            "apiVersion": f"{group}/v1beta1",
+            "kind": "ProviderConfig",
+            "metadata": {"name": "default", "uid": group},
+        }
+        objects.append({**value, "spec": {"credentials": {"secretRef": {"name": "secret"}}}})
+    objects[0] = being_deleted(objects[0], "in-use.crossplane.io")
+
+    finding = only(diagnosed([lock_of(), *objects]))
+
+    assert finding.touch == ("ProviderConfig", "default")
+    assert "net.example.org" in finding.what
+    assert finding.run == ("kubectl get providerconfigusages.net.example.org --all-namespaces",)
+
+
+# What runs
+
+
+def pod(name: str, reason: str, **labels: str) -> Object:
+    waiting = {"state": {"waiting": {"reason": reason, "message": "see the log"}}}
+    metadata = {"name": name, "namespace": "crossplane-system", "labels": labels}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "status": {"containerStatuses": [waiting]},
+    }
+
+
+def test_pods_and_their_events_say_why_a_package_does_not_run() -> None:
+    objects = [*STATES["runtime"]()]
+    revision = provider("net v1.0.0").revision
+    own = pod("net-1", "ImagePullBackOff")
+    own["metadata"]["labels"]["pkg.crossplane.io/revision"] = revision
+    more = [own, pod("other", "CrashLoopBackOff"), event("Pod", "net-1", "Back-off pulling image")]
+
+    finding = only(diagnosed([*objects, *more]))
+
+    assert finding.why[1:] == (
+        "net-1: ImagePullBackOff see the log",
+        "event Failed: Back-off pulling image",
+    )
+
+
+def test_where_nothing_is_said_crossplanes_own_pod_is_quoted() -> None:
+    own = pod("crossplane-1", "CrashLoopBackOff", app="crossplane")
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "crossplane", "namespace": "upbound-system", "labels": {"app": "crossplane"}},
+    }
+
+    finding = only(diagnosed([*STATES["nothing-said"](), own, deployment]))
+
+    assert finding.why[1:] == (
+        "no pod of Deployment/crossplane is available",
+        "crossplane-1: CrashLoopBackOff see the log",
+    )
+    assert "--namespace upbound-system" in finding.run[0]
 
 
 # Texts of real Locks
@@ -477,6 +630,13 @@ def test_a_dependency_that_moved_away_holds_up_a_package_that_asks_for_the_right
 # What is not given, and what is odd
 
 
+@pytest.mark.parametrize("name", STATES)
+def test_all_but_commands_and_long_names_fits_80_columns(name: str) -> None:
+    for line in format_diagnosis(diagnosed(STATES[name]())).splitlines():
+        is_command = " kubectl " in line
+        assert len(line) <= 80 or is_command or len(line.split()) <= 2, line
+
+
 def test_what_was_not_given_is_said() -> None:
     net = provider("net v1.0.0")
 
@@ -501,7 +661,7 @@ def test_without_revisions_a_package_speaks_for_its_own() -> None:
 def test_an_unknown_message_is_quoted_and_nothing_in_it_reaches_a_terminal() -> None:
     text = format_diagnosis(diagnosed(STATES["unknown"]()))
 
-    assert "its message is unknown" in text
+    assert "its message is unknown" in " ".join(text.split())
     assert r"the moon is in the wrong house\x1b[31m" in text
     assert "\x1b" not in text
 

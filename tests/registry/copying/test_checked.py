@@ -6,9 +6,9 @@ import pytest
 
 from render.references import Source
 from render.registry.copying.checked import checked
+from render.registry.http.bodies import SizeMismatch
+from render.registry.http.troubles import Transient
 from render.registry.oci import Descriptor, TamperedContent, digest_of
-from render.registry.transport import SizeMismatch
-from render.registry.troubles import Transient
 
 SOURCE = Source("xpkg.example.org", "acme/app")
 DATA = b"0123456789"

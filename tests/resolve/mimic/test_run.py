@@ -7,7 +7,7 @@ from rig.builders.catalogs import FakeCatalog, digest_of, named, written
 
 from render.limits import Limits
 from render.packages import Kind
-from render.registry.troubles import RegistryUnreachable
+from render.registry.http.troubles import RegistryUnreachable
 from render.resolve.mimic.model import AppliedRoot, CrossplaneAnswer, Flag, LockDependency, LockEntry
 from render.resolve.mimic.run import Installed, Start, mimic
 from render.versions.version import parse_version

@@ -29,7 +29,7 @@ _FLAGS = (
 )
 # The key by which WebDriver names an element.
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
-ENTER, ESCAPE = "\ue007", "\ue00c"
+ENTER, ESCAPE, DOWN = "\ue007", "\ue00c", "\ue015"
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,13 @@ class Browser:
     def run(self, script: str, *arguments: Any) -> Any:
         """Run a script in the page, and return what it returns."""
         return self._post("execute/sync", {"script": script, "args": list(arguments)})
+
+    def wait(self, script: str) -> None:
+        """Run a script again and again until it returns something true."""
+        deadline = time.monotonic() + _SECONDS
+        while not self.run(script):
+            assert time.monotonic() < deadline, f"still not: {script}"
+            time.sleep(0.05)
 
     def texts(self, selector: str) -> list[str]:
         """Return the texts of all elements."""
@@ -69,6 +76,11 @@ class Browser:
     def screenshot(self, path: Path) -> None:
         """Write what the window shows as a PNG."""
         path.write_bytes(base64.b64decode(self._get("screenshot")))
+
+    def print(self) -> bytes:
+        """Return the page as a PDF, as the page wants to be printed."""
+        pdf: str = self._post("print", {"background": True})
+        return base64.b64decode(pdf)
 
     def _find(self, selector: str) -> str:
         found: dict[str, str] = self._post("element", {"using": "css selector", "value": selector})

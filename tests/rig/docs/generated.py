@@ -15,7 +15,7 @@ import yaml
 from render.checks.explaining import read_explanations
 from render.cli.main import xplock
 from render.cli.run import run
-from render.inputs.settings.file import KEYS
+from render.inputs.settings.keys import KEYS
 from render.inputs.settings.table import (
     Choice,
     Entries,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from render.app.diff import read_named_lock
 from render.limits import Limits
-from render.views.graph.model import make_graph
+from render.views.graph.make import make_graph
 from render.views.graph.picture import format_page
 from rig.browser.chromium import chromium
 

@@ -23,6 +23,19 @@ def kubectl(cluster: LiveCluster, *arguments: str, stdin: str = "") -> str:
     return done.stdout
 
 
+def run_printed(cluster: LiveCluster, command: str) -> None:
+    """Run a command of kubectl as it was printed, in a shell that knows no cluster by itself."""
+    folder = str(program("kubectl")).rpartition("/")[0]
+    done = subprocess.run(
+        ["sh", "-c", command],
+        env={"HOME": str(cluster.folder), "PATH": f"{folder}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stderr}"
+
+
 def live_lock(cluster: LiveCluster) -> str:
     """Return the cluster's Lock, as people get it."""
     return kubectl(cluster, "get", "lock", "lock", "-o", "yaml")

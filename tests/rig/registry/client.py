@@ -14,8 +14,8 @@ from render.registry.access import RegistrySettings
 from render.registry.cache import Cache
 from render.registry.client import RegistryClient
 from render.registry.credentials import CredentialStore
+from render.registry.http.transport import Transport
 from render.registry.tokens import Authenticator
-from render.registry.transport import Transport
 from render.system.deadline import Deadline
 
 SECONDS = 30.0

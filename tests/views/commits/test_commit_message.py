@@ -184,6 +184,16 @@ def test_a_pull_request_has_a_table_for_every_folder() -> None:
     assert two.endswith(f"Locked by xplock {__version__}.\n")
 
 
+def test_a_pull_request_has_a_picture_of_a_small_closure() -> None:
+    before, small = many(3, "v1.0.0"), many(4, "v2.0.0")
+
+    request = format_pull_request([change(before, small)])
+
+    assert "```mermaid\nflowchart TD\n" in request
+    assert "Configuration v1.0.0 -#62; v2.0.0" in request or "Provider v1.0.0 -#62; v2.0.0" in request
+    assert "mermaid" not in format_pull_request([change(EMPTY, many(40, "v1.0.0"))])
+
+
 def test_a_pull_request_that_would_be_too_long_says_what_it_leaves_out() -> None:
     changes = [change(EMPTY, many(600, "v1.0.0"), "my shop"), change(EMPTY, many(2, "v1.0.0"), "small")]
 

@@ -12,7 +12,7 @@ from rig.builders.random_locks import any_locks
 from render.lock.model import Lock
 from render.views.graph.languages import format_dot, format_mermaid
 from render.views.graph.layout import HEIGHT, WIDTH, lay_out
-from render.views.graph.model import make_graph
+from render.views.graph.make import make_graph
 from render.views.graph.picture import format_svg
 
 
@@ -44,10 +44,44 @@ def test_a_wide_layer_continues_below() -> None:
     assert len({y for _, y in layout.corners.values()}) > 1
 
 
+@given(any_locks())
+def test_no_line_goes_through_a_package(one: Lock) -> None:
+    graph = make_graph(one)
+
+    layout = lay_out(graph)
+
+    for edge in graph.edges:
+        for x, y in layout.between(edge.start, edge.end):
+            row = [left for left, top in layout.corners.values() if top == y]
+            assert all(x < left or x > left + WIDTH for left in row)
+            assert 0 <= x <= layout.width
+
+
+def test_a_long_line_goes_around_what_is_between() -> None:
+    graph = make_graph(
+        lock([package("app v1.0.0", "base", "net"), package("base v1.0.0", "net"), package("net v1.0.0")])
+    )
+    layout = lay_out(graph)
+    names = {node.label: node.key for node in graph.nodes}
+
+    (way,) = layout.between(names["app"], names["net"])
+
+    assert way[1] == layout.corners[names["base"]][1]
+    assert layout.between(names["app"], names["base"]) == []
+
+
+def test_a_row_is_as_narrow_as_it_can_be() -> None:
+    chain = [
+        package(f"p{i} v1.0.0", *[f"p{i + step}" for step in (1, 2) if i + step < 60]) for i in range(60)
+    ]
+
+    assert lay_out(make_graph(lock(chain))).width < 2 * WIDTH
+
+
 def test_a_cycle_is_drawn_all_the_same() -> None:
     graph = make_graph(lock([package("a v1.0.0", "b"), package("b v1.0.0", "a"), package("c v1.0.0", "c")]))
 
-    assert len(lay_out(graph).corners) == 3
+    assert len({y for _, y in lay_out(graph).corners.values()}) == 2
     assert format_svg(graph).count('class="node ') == 3
 
 

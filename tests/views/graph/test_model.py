@@ -1,13 +1,15 @@
 """What a picture shows: nodes, edges, states and changes."""
 
+import json
 from dataclasses import replace
 
 from hypothesis import given
-from rig.builders.locks import deactivated, digest, lock, package, provided, replaced
+from rig.builders.locks import deactivated, digest, lock, package, provided, replaced, source
 from rig.builders.random_locks import any_locks
 
 from render.lock.model import Lock, State
-from render.views.graph.model import Change, Graph, Life, Node, graph_document, make_graph
+from render.views.graph.make import make_graph
+from render.views.graph.model import Change, Graph, Life, Node, graph_document
 
 
 def node(graph: Graph, ending: str) -> Node:
@@ -90,6 +92,41 @@ def test_other_bytes_of_one_version_are_an_update() -> None:
     up = node(make_graph(after, before), "up")
 
     assert (up.change, up.step) == (Change.UPDATED, "same version, other digest")
+
+
+def test_an_object_with_another_source_has_moved() -> None:
+    before = lock([package("app v1.0.0", "store"), package("store v1.1.0")])
+    alias = replace(
+        package("storage v2.0.0", replaces=(replaced("store", "alias"),)),
+        object_name=before.packages[source("store")].object_name,
+        installed_as=source("store"),
+    )
+
+    graph = make_graph(lock([package("app v1.0.0", "store"), alias]), before)
+
+    assert [one.label for one in graph.nodes] == ["app", "storage"]
+    moved = node(graph, "storage")
+    assert (moved.change, moved.before, moved.step) == (Change.MOVED, "v1.1.0", None)
+    assert (moved.moved_from, moved.strategy) == (str(source("store")), "alias")
+    assert [(edge.end, edge.change) for edge in graph.edges] == [(moved.key, None)]
+
+
+def test_dependencies_that_came_and_went_are_edges() -> None:
+    before = lock([package("app v1.0.0", "old", "kept"), package("old v1.0.0"), package("kept v1.0.0")])
+    after = lock([package("app v2.0.0", "new", "kept"), package("new v1.0.0"), package("kept v1.0.0")])
+
+    found = {edge.end.rpartition("/")[2]: edge.change for edge in make_graph(after, before).edges}
+
+    assert found == {"new": Change.ADDED, "kept": None, "old": Change.REMOVED}
+
+
+def test_no_text_hides_anything() -> None:
+    odd = "\x1b[31m\u202e"
+    made = package("app v1.0.0", object_name=odd, root=odd, detached=(odd,), objects={odd: 1})
+
+    document = json.dumps(graph_document(make_graph(lock([made]))), ensure_ascii=False)
+
+    assert "\x1b" not in document and "\\u001b" not in document and "\u202e" not in document
 
 
 @given(any_locks(), any_locks())

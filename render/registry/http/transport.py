@@ -1,26 +1,25 @@
 """HTTP for registries, with limits on bytes, time, redirects and attempts, and credentials for one host only."""
 
-import hashlib
 import random
-import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from io import BytesIO
-from typing import IO, TypeVar
+from typing import TypeVar
 from urllib.parse import SplitResult
 
 import urllib3
 
-from render.errors import RenderError, UnusableContent
-from render.limits import MIB, LimitExceeded, Limits
+from render.limits import LimitExceeded, Limits
 from render.references import Digest
 from render.registry.access import RegistrySettings
-from render.registry.addresses import RequestRefused, follow_url, host_of, is_private, split_url
-from render.registry.connections import Connections
-from render.registry.hosts import Host
-from render.registry.troubles import (
+from render.registry.http.addresses import RequestRefused, follow_url, host_of, is_private, split_url
+from render.registry.http.bodies import BodyReader
+from render.registry.http.connections import Connections
+from render.registry.http.hosts import Host
+from render.registry.http.messages import REDIRECTS, HttpRequest, HttpResponse, HttpStream
+from render.registry.http.troubles import (
     RegistryUnreachable,
     Transient,
     find_retry_after,
@@ -30,67 +29,10 @@ from render.registry.troubles import (
 from render.system.deadline import Deadline, DeadlineExceeded
 from render.texts import redact
 
-_CHUNK = 64 << 10
-_KEPT_IN_MEMORY = 8 * MIB
 _RETRIED = frozenset({408, 429, 499, 500, 502, 503, 504, 522})
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 2.0
 
 _Result = TypeVar("_Result")
-
-
-class SizeMismatch(UnusableContent):
-    """Content that is longer or shorter than its descriptor says."""
-
-    def __init__(self, what: str, *, said: int, sent: str) -> None:
-        super().__init__(
-            what,
-            why=f"its descriptor says {said:,} bytes, the registry sent {sent}",
-            next="do not use this package; tell the operators of the registry",
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
-    """A request to one host."""
-
-    url: str
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    method: str = "GET"
-    # A body of several pieces can be sent once only: see `send_once`.
-    body: bytes | Iterable[bytes] | None = field(default=None, repr=False)
-    # The name of the limit on the response's size, and the exact size if a descriptor has it.
-    limit: str = "manifest_bytes"
-    size: int | None = None
-    # The redirects that are followed; any other one is an answer.
-    followed: frozenset[int] = _REDIRECTS
-    # The seconds that sending a large body may take.
-    seconds: float = 0.0
-    # A name for requests that hosts limit apart from all others: they wait for each other, and delay nothing else.
-    apart: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class HttpResponse:
-    """A response whose body was read to its end; the digest is that of the body."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: IO[bytes]
-    digest: Digest
-
-    def read(self) -> bytes:
-        """Return the whole body and close it."""
-        with self.body:
-            return self.body.read()
-
-
-@dataclass(frozen=True, slots=True)
-class HttpStream:
-    """A response whose body is read piece by piece, or the whole response if it is no success."""
-
-    chunks: Iterator[bytes]
-    other: HttpResponse | None = None
 
 
 class Transport:
@@ -108,6 +50,7 @@ class Transport:
         self.trace = trace
         self._settings = settings
         self._connections = Connections(settings, limits, deadline)
+        self._bodies = BodyReader(limits, deadline)
         self._slots = threading.BoundedSemaphore(limits.parallel)
         self._hosts: dict[tuple[str, str], Host] = {}
 
@@ -200,7 +143,7 @@ class Transport:
         first = split_url(request.url)
         for _ in range(self.limits.redirects):
             stream = self._open(request, opened)
-            if stream.other is None or stream.other.status not in _REDIRECTS:
+            if stream.other is None or stream.other.status not in REDIRECTS:
                 return stream
             request = _redirected(request, stream.other.headers.get("location", ""), first)
         raise LimitExceeded(f"{host_of(first)} redirects too often", "redirects", self.limits)
@@ -235,7 +178,7 @@ class Transport:
     ) -> Iterator[bytes]:
         most = getattr(self.limits, request.limit) if request.size is None else request.size
         with self._translated(parts):
-            yield from self._chunks(response, most, host_of(parts))
+            yield from self._bodies.chunks(response, most, host_of(parts))
 
     def _send_once(self, request: HttpRequest, parts: SplitResult) -> HttpResponse:
         with (
@@ -279,84 +222,9 @@ class Transport:
             wait = find_retry_after(headers)
             overloaded = is_overload(response.status, wait)
             raise Transient(problem, answered=True, retry_after=wait, overloaded=overloaded)
-        if response.status in _REDIRECTS:
+        if response.status in REDIRECTS:
             return HttpResponse(response.status, headers, BytesIO(), Digest(""))
-        return self._read_body(request, response, headers)
-
-    def _read_body(
-        self, request: HttpRequest, response: urllib3.BaseHTTPResponse, headers: Mapping[str, str]
-    ) -> HttpResponse:
-        host = host_of(split_url(request.url))
-        encoding = headers.get("content-encoding", "identity")
-        if encoding.lower() != "identity":
-            raise RequestRefused(
-                host,
-                f"it compresses its responses (Content-Encoding: {encoding}) against our request",
-                next="ask the operators of the registry, or of the proxy in front of it, to turn that off",
-            )
-        # Of an error only the beginning is needed; everything else must be complete.
-        failed = response.status >= 400
-        limit = _SizeLimit(
-            host, self.limits, "error_bytes" if failed else request.limit, None if failed else request.size
-        )
-        if not failed:
-            limit.check_announced(headers)
-        body, hashed, total = _spool(), hashlib.sha256(), 0
-        with ExitStack() as unless_returned:
-            unless_returned.callback(body.close)
-            for chunk in self._chunks(response, limit.bytes, host):
-                total += len(chunk)
-                if total > limit.bytes:
-                    if failed:
-                        break
-                    limit.raise_too_much()
-                hashed.update(chunk)
-                _write(body, chunk)
-            if not failed and request.size is not None and total < request.size:
-                # The connection may have broken where no length was announced.
-                problem = f"the answer is incomplete: {total:,} of {request.size:,} bytes"
-                raise Transient(problem, answered=True)
-            body.seek(0)
-            unless_returned.pop_all()
-        return HttpResponse(response.status, headers, body, Digest("sha256:" + hashed.hexdigest()))
-
-    def _chunks(self, response: urllib3.BaseHTTPResponse, most: int, host: str) -> Iterator[bytes]:
-        seconds = self.limits.request_seconds + most / MIB
-        started = self.deadline.now()
-        # read1 returns the bytes that have arrived, so a slow server cannot hold us past the deadline.
-        while chunk := response.read1(_CHUNK, decode_content=False):
-            yield chunk
-            self.deadline.check(host)
-            if self.deadline.now() - started > seconds:
-                raise Transient(f"its answer takes longer than {seconds:.0f} seconds", answered=True)
-        # A connection that was cut at the deadline looks like the end of a body without a length.
-        self.deadline.check(host)
-
-
-class _SizeLimit:
-    """The number of bytes that are accepted, and the errors for more or fewer."""
-
-    def __init__(self, host: str, limits: Limits, limit: str, size: int | None) -> None:
-        self._host = host
-        self._limits = limits
-        self._limit = limit
-        self._size = size
-        most: int = getattr(limits, limit)
-        self.bytes = most if size is None else min(most, size)
-
-    def check_announced(self, headers: Mapping[str, str]) -> None:
-        text = headers.get("content-length", "")
-        announced = int(text) if text.isdecimal() and len(text) < 20 else None
-        if announced is not None and announced > self.bytes:
-            self.raise_too_much(f"{announced:,} bytes")
-        if announced is not None and self._size is not None and announced < self._size:
-            raise SizeMismatch(f"{self._host} sent too little", said=self._size, sent=f"{announced:,} bytes")
-
-    def raise_too_much(self, sent: str = "") -> None:
-        what = f"{self._host} sent too much"
-        if self._size is not None and self.bytes == self._size:
-            raise SizeMismatch(what, said=self._size, sent=sent or "more")
-        raise LimitExceeded(what, self._limit, self._limits, found=sent)
+        return self._bodies.read(request, response, headers)
 
 
 def _headers(request: HttpRequest) -> dict[str, str]:
@@ -379,23 +247,3 @@ def _redirected(request: HttpRequest, location: str, first: SplitResult) -> Http
         return replace(request, url=target.geturl())
     kept = {name: text for name, text in request.headers.items() if name.lower() != "authorization"}
     return replace(request, url=target.geturl(), headers=kept)
-
-
-def _spool() -> IO[bytes]:
-    try:
-        tempfile.gettempdir()
-    except FileNotFoundError:
-        # A read-only container has no temporary folder, so the body stays in memory.
-        return BytesIO()
-    return tempfile.SpooledTemporaryFile(max_size=_KEPT_IN_MEMORY)
-
-
-def _write(body: IO[bytes], chunk: bytes) -> None:
-    try:
-        body.write(chunk)
-    except OSError as error:
-        raise RenderError(
-            f"a response cannot be written to {tempfile.gettempdir()}",
-            why=(error.strerror or str(error)).lower(),
-            next="free some space there, or set TMPDIR to another folder",
-        ) from None

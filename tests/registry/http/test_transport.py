@@ -34,11 +34,13 @@ from rig.time_limits import growing
 
 from render.errors import InvalidInput, RenderError
 from render.limits import LimitExceeded, Limits
-from render.registry.addresses import RequestRefused
-from render.registry.connections import read_proxies
+from render.registry.http.addresses import RequestRefused
+from render.registry.http.bodies import SizeMismatch
+from render.registry.http.connections import read_proxies
+from render.registry.http.messages import HttpRequest
+from render.registry.http.transport import Transport
+from render.registry.http.troubles import RegistryUnreachable, find_retry_after
 from render.registry.oci import digest_of
-from render.registry.transport import HttpRequest, SizeMismatch, Transport
-from render.registry.troubles import RegistryUnreachable, find_retry_after
 from render.system.deadline import DeadlineExceeded
 
 SECRET = {"Authorization": "Bearer secret"}

@@ -17,8 +17,8 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from render.errors import InvalidInput
 from render.limits import Limits
 from render.registry.access import RegistrySettings
-from render.registry.addresses import host_of
-from render.registry.private_networks import connect_to_public
+from render.registry.http.addresses import host_of
+from render.registry.http.private_networks import connect_to_public
 from render.system.deadline import Deadline
 from render.texts import redact
 

@@ -7,7 +7,7 @@ import pytest
 from urllib3.connection import HTTPConnection
 from urllib3.exceptions import NameResolutionError
 
-from render.registry.private_networks import connect_to_public, is_private_name
+from render.registry.http.private_networks import connect_to_public, is_private_name
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from urllib.parse import SplitResult
 import urllib3
 
 from render.errors import RenderError, Unavailable
-from render.registry.addresses import host_of
-from render.registry.connections import AnswerTooSlow
+from render.registry.http.addresses import host_of
+from render.registry.http.connections import AnswerTooSlow
 from render.system.faults import find_fault
 
 

@@ -6,7 +6,7 @@ import pytest
 from rig.registry.client import Clock
 
 from render.limits import Limits
-from render.registry.hosts import Host, Slots
+from render.registry.http.hosts import Host, Slots
 from render.system.deadline import Deadline, DeadlineExceeded
 
 

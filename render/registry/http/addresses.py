@@ -5,7 +5,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from render.errors import RenderError
 from render.references import DOCKER_HUB, Source
-from render.registry.private_networks import is_private_name, parse_address
+from render.registry.http.private_networks import is_private_name, parse_address
 from render.texts import redact
 
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?")

@@ -3,7 +3,7 @@
 import pytest
 
 from render.references import Source
-from render.registry.addresses import RequestRefused, api_address, host_of, is_private, split_url
+from render.registry.http.addresses import RequestRefused, api_address, host_of, is_private, split_url
 
 
 @pytest.mark.parametrize(

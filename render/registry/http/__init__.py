@@ -1,0 +1,1 @@
+"""HTTP as registries need it: bounded, and with credentials for one host only."""
