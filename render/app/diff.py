@@ -1,5 +1,6 @@
 """Comparing locks: of a folder, a file, a Git revision, or a cluster."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -8,7 +9,7 @@ from render.inputs.projects import read_settings
 from render.limits import LimitExceeded, Limits
 from render.live.diff import diff_live
 from render.live.lock import LiveLock, parse_live_lock
-from render.lock.diff import LockDiff, diff_locks
+from render.lock.diff import LockDiff
 from render.lock.freshness import require_lock
 from render.lock.model import Lock
 from render.lock.text.parse import parse_lock
@@ -38,13 +39,18 @@ def read_live_lock(stream: BinaryIO, limits: Limits) -> LiveLock:
     return parse_live_lock(stream.read(limits.lock_bytes + 1), limits)
 
 
-def compare_locks(old: str, new: str, folder: Path, limits: Limits) -> tuple[LockDiff, list[str]]:
-    """Compare two locks by name, and return notes on those that are not there."""
-    before, after, notes = read_both(old, new, folder, limits)
-    return diff_locks(before, after), notes
+@dataclass(frozen=True, slots=True)
+class LockPair:
+    """Two locks that are compared."""
+
+    old: Lock
+    new: Lock
+    # The folders that say where the packages of the new one and of the old one are.
+    folders: tuple[Path, ...]
+    notes: tuple[str, ...] = ()
 
 
-def read_both(old: str, new: str, folder: Path, limits: Limits) -> tuple[Lock, Lock, list[str]]:
+def read_lock_pair(old: str, new: str, folder: Path, limits: Limits) -> LockPair:
     """Read two locks by name: of a folder or a file, else that of `folder` at a Git revision.
 
     A revision without a lock has no packages, which is noted; but one of the two has to have a lock.
@@ -54,7 +60,8 @@ def read_both(old: str, new: str, folder: Path, limits: Limits) -> tuple[Lock, L
         raise UnlockedRevision(new, folder)
     notes = [f"{UnlockedRevision.say(old, folder)}, so everything is new"] if before is None else []
     notes += [f"{UnlockedRevision.say(new, folder)}, so everything is removed"] if after is None else []
-    return before or Lock(), after or Lock(), notes
+    folders = tuple(dict.fromkeys(_folder_of(name, folder) for name in (new, old)))
+    return LockPair(before or Lock(), after or Lock(), folders, tuple(notes))
 
 
 def read_named_lock(name: str, folder: Path, limits: Limits) -> Lock:

@@ -1,7 +1,7 @@
 """Packages by reference, in the form that the solver asks for: tags of a source, and the package of a reference."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,9 +10,10 @@ from render.packages import Package, PackagedObject
 from render.policy.model import Evidence
 from render.references import Digest, Reference, Source
 from render.registry.routes import Images, Rewritten
-from render.xpkg.contents import Contents, parse_meta, read_contents
+from render.xpkg.contents import Contents, parse_meta, read_contents, split_documents
 from render.xpkg.definitions import Definitions, parse_definitions
 from render.xpkg.evidence import evidence_of, read_claims
+from render.xpkg.identity import identify
 from render.xpkg.image import fetch_image, fetch_package_yaml
 from render.xpkg.package_errors import naming_package
 
@@ -63,6 +64,21 @@ class Catalog:
             stored = self.facts.get_facts(digest, _DEFINITIONS)
             found = parse_definitions(stored) if stored else None
             return found or self._read(reference.source, digest).definitions
+
+    def documents(
+        self, source: Source, digest: Digest, wanted: frozenset[PackagedObject]
+    ) -> Iterator[tuple[PackagedObject, bytes]]:
+        """Yield the text of some objects of a package, each as it is read, until all of them are."""
+        missing = set(wanted)
+        with naming_package(str(Reference(source, digest=digest)), source):
+            image = fetch_image(self.images, Reference(source, digest=digest), self.limits)
+            for document in split_documents(fetch_package_yaml(self.images, image, self.limits), self.limits):
+                item = identify(document.data, self.limits)
+                if item in missing:
+                    missing.discard(item)
+                    yield item, document.data
+                if not missing:
+                    return
 
     def evidence(self, package: Package) -> Evidence:
         """Return what a package says about itself that a policy asks for."""

@@ -6,15 +6,23 @@ from pathlib import Path
 
 import click
 
-from render.app.diff import compare_locks, compare_with_cluster, read_both
-from render.cli.operator_options import operator_settings
-from render.cli.options import default_folder, is_recursive, output_option, recursive_options
+from render.app.diff import LockPair, compare_with_cluster, read_lock_pair
+from render.cli.operator_options import CACHE, REGISTRIES, OperatedCommand, operator_settings
+from render.cli.options import (
+    default_folder,
+    is_recursive,
+    layout_option,
+    offline_option,
+    output_option,
+    recursive_options,
+)
 from render.cli.output import Output
+from render.cli.reading.diff_definitions import DefinitionOptions, definition_options
 from render.cli.reading.diff_matrix import write_matrix
 from render.cli.reading.places import find_places, place_folder
 from render.commands import as_path, xplock
 from render.errors import Differs, InvalidInput
-from render.lock.diff import LockDiff
+from render.lock.diff import LockDiff, diff_locks
 from render.system.files import LOCK_FILE, is_folder
 from render.versions.version import Version, parse_version
 from render.views.diff import diff_document, format_diff, format_markdown
@@ -27,9 +35,11 @@ def _parse_crossplane(_context: click.Context, _option: click.Parameter, text: s
 
 
 @click.command(
-    epilog="Examples: xplock diff main; xplock diff old.yaml new.yaml -o markdown; "
+    cls=OperatedCommand,
+    settings=(*CACHE, *REGISTRIES),
+    epilog="Examples: xplock diff main; xplock diff main --fail-on lost; xplock diff old.yaml new.yaml -o markdown; "
     "xplock diff main -o html > changes.html; "
-    "kubectl get lock lock -o yaml | xplock diff -; xplock diff --matrix staging production"
+    "kubectl get lock lock -o yaml | xplock diff -; xplock diff --matrix staging production",
 )
 @click.argument("places", metavar="[A] [B]", nargs=-1)
 @click.option(
@@ -60,6 +70,9 @@ def _parse_crossplane(_context: click.Context, _option: click.Parameter, text: s
     metavar="VERSION",
     help="The cluster's Crossplane, instead of the one in the settings; below v2.4 the names of revisions are compared too.",
 )
+@definition_options
+@layout_option
+@offline_option
 @output_option("text", "json", "markdown", "html")
 @click.pass_context
 def diff(
@@ -70,17 +83,28 @@ def diff(
     chosen: Path | None,
     exit_code: bool,
     crossplane: Version | None,
+    definitions: bool,
+    rules: tuple[str, ...],
+    fail_on: str | None,
+    layouts: list[tuple[str, Path]],
+    offline: bool,
     form: str,
 ) -> None:
-    """Show what changed from A to B.
+    """Show what changed from A to B, and what that does to definitions and their stored objects.
 
     Each is a lock file, a folder with one, or a Git revision; A may be - for a cluster's Lock on stdin. Without B it
     is the lock in the folder; without A the one of the last commit. A folder alone is compared with its last commit,
     and a folder beside a revision with what that revision has of it. -o html is a page with the picture of what
     changed, as of graph A B.
+
+    A finding about definitions is of a class: blocked (the API server refuses it), lost (stored objects lose data, or
+    no update to them passes), writers (what writes the old form is refused or ignored) or note. `xplock explain RULE`
+    has more about each rule.
     """
     output: Output = context.obj
     if side_by_side:
+        if rules or fail_on:
+            raise click.UsageError("--rule and --fail-on are for two locks, not for --matrix", context)
         write_matrix(context, places, reference, form, exit_code=exit_code)
         return
     _check_usage(context, places, reference)
@@ -94,38 +118,45 @@ def diff(
             next=f"write: {_stdin_first(old, chosen)}",
         )
     old, folder = place_folder(old, new, chosen)
-    if form == "html":
-        _write_page(output, old, new or str(folder), folder, exit_code=exit_code)
-        return
-    found, notes = _compare(old, new or str(folder), folder, crossplane)
-    for note in notes:
+    words = [*map(as_path, places), *(("-C", as_path(chosen)) if chosen else ())]
+    wanted = DefinitionOptions(definitions, rules, fail_on, tuple(layouts), offline, tuple(words))
+    if old == _STDIN:
+        _check_cluster(form)
+    wanted.check(has_cluster=old == _STDIN)
+    found, pair = _compare(old, new or str(folder), folder, crossplane)
+    for note in pair.notes if pair else ():
         output.say(f"note: {note}")
-    if form == "json":
-        output.result_json(diff_document(found))
+    compared = wanted.compare(pair, output)
+    if pair and form == "html":
+        _write_page(output, pair, f"{new or folder} since {old}")
+    elif form == "json":
+        output.result_json(diff_document(found) | compared.document())
+    elif form == "markdown":
+        output.result(format_markdown(found) + compared.markdown(found))
     else:
-        output.result(format_markdown(found) if form == "markdown" else format_diff(found))
+        output.result(format_diff(found) + compared.text(found))
+    compared.require()
     if exit_code and not found.equal:
         raise _differ(old, new or str(folder))
 
 
-def _write_page(output: Output, old: str, new: str, folder: Path, *, exit_code: bool) -> None:
-    """Print the page of two locks."""
-    if old == _STDIN:
+def _check_cluster(form: str) -> None:
+    """Raise if a cluster's Lock cannot be compared in this way."""
+    if form == "html":
         raise InvalidInput(
             "a page compares two locks, and a cluster's Lock is none",
             why="it has no digests, and does not say what is detached or leaving",
             next="leave out -o html",
         )
+
+
+def _write_page(output: Output, pair: LockPair, title: str) -> None:
+    """Print the page of two locks."""
     # Imported late: a picture needs templates.
     from render.views.graph.make import make_graph
     from render.views.graph.picture import format_page
 
-    before, after, notes = read_both(old, new, folder, operator_settings().limits)
-    for note in notes:
-        output.say(f"note: {note}")
-    output.result(format_page(make_graph(after, before), f"{new} since {old}"))
-    if exit_code and before != after:
-        raise _differ(old, new)
+    output.result(format_page(make_graph(pair.new, pair.old), title))
 
 
 def _differ(old: str, new: str) -> Differs:
@@ -144,8 +175,11 @@ def _stdin_first(other: str | None, chosen: Path | None) -> str:
     return xplock("diff", _STDIN, *words, folder=chosen or ".", option="-C")
 
 
-def _compare(old: str, new: str, folder: Path, crossplane: Version | None) -> tuple[LockDiff, list[str]]:
+def _compare(
+    old: str, new: str, folder: Path, crossplane: Version | None
+) -> tuple[LockDiff, LockPair | None]:
     limits = operator_settings().limits
     if old == _STDIN:
-        return compare_with_cluster(sys.stdin.buffer, new, folder, crossplane, limits), []
-    return compare_locks(old, new, folder, limits)
+        return compare_with_cluster(sys.stdin.buffer, new, folder, crossplane, limits), None
+    pair = read_lock_pair(old, new, folder, limits)
+    return diff_locks(pair.old, pair.new), pair

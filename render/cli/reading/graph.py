@@ -30,7 +30,7 @@ def graph(context: click.Context, places: tuple[str, ...], form: str) -> None:
     drawn by Git servers, dot by Graphviz.
     """
     # Imported late: a picture needs templates, and help does not.
-    from render.app.diff import read_both, read_named_lock
+    from render.app.diff import read_lock_pair, read_named_lock
     from render.views.graph.make import make_graph
     from render.views.graph.model import graph_document
 
@@ -45,10 +45,10 @@ def graph(context: click.Context, places: tuple[str, ...], form: str) -> None:
     else:
         old, new = names
         _, folder = place_folder(old, new, default if default != Path() else None)
-        before, after, notes = read_both(old, new, folder, limits)
-        for note in notes:
+        pair = read_lock_pair(old, new, folder, limits)
+        for note in pair.notes:
             output.say(f"note: {note}")
-        found = make_graph(after, before)
+        found = make_graph(pair.new, pair.old)
         title = f"{new} since {old}"
     if form == "json":
         output.result_json(graph_document(found))

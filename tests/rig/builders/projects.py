@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from render.app.packages.package import build_into_layout
 from render.limits import Limits
@@ -15,6 +16,7 @@ from render.registry.layout import Layout
 from render.registry.oci import digest_of
 from render.system.files import LOCK_FILE
 from render.xpkg.building.packing import PackedImage
+from render.yaml.writer import format_document
 from rig.builders.packages import an_object, build
 
 HOME = "xpkg.example.org/acme"
@@ -46,10 +48,12 @@ class World:
         created: str = "",
         defines: Sequence[str] = (),
         needs_crds: Sequence[str] = (),
+        objects: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         """Put a version into the registry: "app v1.0.0", and what it depends on; dependencies are published first.
 
-        `crds` are names alone, `defines` are CRDs with the versions that they serve: "buckets.s3.example.org v1".
+        `crds` are names alone, `defines` are CRDs with the versions that they serve: "buckets.s3.example.org v1", and
+        `objects` are whole.
         """
         name, version = package.split()
         self._kinds[name] = kind
@@ -60,6 +64,7 @@ class World:
         )
         files = {"crossplane.yaml": meta} | {f"{crd}.yaml": _crd(crd) for crd in crds}
         files |= {f"{crd.partition(' ')[0]}.yaml": format_crd(*crd.split()) for crd in defines}
+        files |= {f"object-{number}.yaml": format_document(one) for number, one in enumerate(objects)}
         built = build(self.folder / "build" / name / version, files)
         if created:
             built = replace(built, image=created_at(built.image, created))

@@ -1,0 +1,146 @@
+"""Comparing the definitions of two locks: the content of packages comes from layouts, the cache or registries."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from render.app.operator_settings import OperatorSettings
+from render.app.reporter import Reporter
+from render.definitions.bringers import pair_bringers
+from render.definitions.compare import compare_definitions
+from render.definitions.model import Comparison, LiveDefinitions
+from render.errors import RenderError
+from render.inputs.projects import read_inputs, read_settings
+from render.lean import dataclass
+from render.limits import Limits
+from render.lock.model import Lock
+from render.packages import PackagedObject
+from render.references import Digest, Reference, Source
+from render.rewrites import Rewrite
+from render.texts import counted
+from render.xpkg.definitions import Definitions
+
+if TYPE_CHECKING:
+    from render.xpkg.catalog import Catalog
+
+Layouts = Sequence[tuple[str, Path]]
+
+
+@dataclass(frozen=True, slots=True)
+class ContentPlaces:
+    """Where the content of packages may be: what some folders say about it, and what the call says."""
+
+    folders: tuple[Path, ...] = ()
+    layouts: Layouts = ()
+    offline: bool = False
+
+
+class PackageContent:
+    """The content of packages by digest, from the first of some catalogs that has it; nothing is asked twice."""
+
+    def __init__(self, catalogs: Sequence["Catalog"]) -> None:
+        self._catalogs = catalogs
+        self._known: dict[tuple[Source, Digest], Definitions | RenderError] = {}
+
+    def prepare(self, packages: Sequence[tuple[Source, Digest]], parallel: int) -> None:
+        """Ask for the facts about some packages at once, so that a comparison does not wait for one after another."""
+        with ThreadPoolExecutor(parallel, thread_name_prefix="xplock-definitions") as pool:
+            self._known.update(zip(packages, pool.map(lambda one: self._try(*one), packages), strict=True))
+
+    def facts(self, source: Source, digest: Digest) -> Definitions:
+        """Return the facts about the definitions of a package."""
+        found = self._known.get((source, digest)) or self._try(source, digest)
+        if isinstance(found, RenderError):
+            raise found
+        return found
+
+    def documents(
+        self, source: Source, digest: Digest, wanted: frozenset[PackagedObject]
+    ) -> Iterator[tuple[PackagedObject, bytes]]:
+        """Yield the text of some objects of a package, each as it is read."""
+        missing = set(wanted)
+        for number, catalog in enumerate(self._catalogs, 1):
+            try:
+                for item, data in catalog.documents(source, digest, frozenset(missing)):
+                    missing.discard(item)
+                    yield item, data
+            except RenderError:
+                if number == len(self._catalogs):
+                    raise
+            else:
+                return
+
+    def _try(self, source: Source, digest: Digest) -> Definitions | RenderError:
+        """Return the facts about a package, or the error of the first catalog."""
+        errors: list[RenderError] = []
+        for catalog in self._catalogs:
+            try:
+                return catalog.definitions(Reference(source, digest=digest))
+            except RenderError as error:
+                errors.append(error)
+        return errors[0]
+
+
+def compare_lock_definitions(
+    old: Lock,
+    new: Lock,
+    places: ContentPlaces,
+    operator: OperatorSettings,
+    reporter: Reporter,
+    live: LiveDefinitions | None = None,
+) -> Comparison:
+    """Compare the definitions of two locks; nothing is opened or asked if their digests settle it."""
+
+    def open_catalogs() -> list["Catalog"]:
+        return _open_catalogs(places, operator, reporter)
+
+    return compare_with_content(old, new, open_catalogs, operator.limits, reporter, live)
+
+
+def compare_with_content(
+    old: Lock,
+    new: Lock,
+    open_catalogs: Callable[[], Sequence["Catalog"]],
+    limits: Limits,
+    reporter: Reporter,
+    live: LiveDefinitions | None = None,
+) -> Comparison:
+    """Compare the definitions of two locks with the content that some catalogs have."""
+    bringers = pair_bringers(old, new)
+    asked = {(one.source, one.digest): None for one in (*bringers.old, *bringers.new) if not one.is_empty}
+    if not asked:
+        return Comparison()
+    content = PackageContent(open_catalogs())
+    with reporter.busy(f"comparing the definitions of {counted(len(asked), 'package')}"):
+        content.prepare(list(asked), limits.parallel)
+        return compare_definitions(old, new, content, live, limits=limits)
+
+
+def _open_catalogs(places: ContentPlaces, operator: OperatorSettings, reporter: Reporter) -> list["Catalog"]:
+    """Return a catalog for each way in which the folders of the two locks find packages."""
+    # Imported late: most locks are compared without a question.
+    from render.app.world import open_world
+
+    world = open_world(operator, reporter)
+    ways: list[tuple[Layouts, Sequence[Rewrite]]] = []
+    for layouts, rewrites in (_read_ways(folder, operator) for folder in places.folders):
+        way = [*places.layouts, *layouts], [*rewrites]
+        if way not in ways:
+            ways.append(way)
+    return [
+        world.catalog(layouts, rewrites, offline=places.offline)
+        for layouts, rewrites in ways or [(places.layouts, ())]
+    ]
+
+
+def _read_ways(folder: Path, operator: OperatorSettings) -> tuple[Layouts, Sequence[Rewrite]]:
+    """Return the layouts and rewrites of a folder, as far as they can be read: its inputs are not compared here."""
+    with suppress(RenderError):
+        inputs = read_inputs(folder, operator.limits, operator.environ)
+        return inputs.settings.layouts, inputs.rewrites
+    with suppress(RenderError):
+        settings = read_settings(folder, operator.limits)
+        return settings.layouts, settings.rewrites
+    return (), ()
