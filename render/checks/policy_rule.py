@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from render.checks.model import Checked, CheckedFolder, Finding, Place
-from render.checks.positions import read_lock_place
+from render.checks.positions import lock_place, read_lock_place
 from render.errors import RenderError
 from render.inputs.projects import Inputs
 from render.lean import TYPE_CHECKING, replace
@@ -19,8 +19,12 @@ def policy_refused(checked: Checked) -> Iterator[Finding]:
         lock = one.fresh_lock
         if policies and lock is not None and isinstance(one.inputs, Inputs):
             # Imported late: most folders have no policy.
-            from render.lock.policies import NotAllowed, find_refused
+            from render.lock.policies import LedAway, NotAllowed, find_refused, require_led_well
 
+            try:
+                require_led_well(policies, one.inputs)
+            except LedAway as led:
+                yield Finding.of("policy-refused", one, led, lock_place(one))
             found = find_refused(lock, policies, one.inputs)
             if found:
                 places = tuple(_place(one, str(each.package.source)) for each in found)

@@ -11,9 +11,9 @@ from render.lock.model import KeptPin, Lock, LockedPackage, State, pin_places
 from render.policy.judge import Judge
 from render.policy.licences import said_licence
 from render.policy.model import Evidence, Judged, Policy, Rule, SignedBy, Verdict
-from render.policy.rules import is_settled
+from render.policy.rules import is_settled, judge_rewrite
 from render.rewrites import Rewrites
-from render.settings import PinMode
+from render.settings import SETTINGS_FILE, PinMode
 from render.texts import first_lines
 
 _SHOWN = 20
@@ -34,6 +34,18 @@ class NotAllowed(Unsatisfiable):
         )
 
 
+class LedAway(Unsatisfiable):
+    """A folder whose ImageConfigs lead packages, of whatever folder, to places that its operator does not allow."""
+
+    def __init__(self, folder: Path, verdicts: Sequence[Verdict]) -> None:
+        advice = dict.fromkeys(line for one in verdicts for line in one.advice)
+        super().__init__(
+            f"{folder} leads packages to places that are not allowed",
+            why=first_lines(list(map(str, verdicts)), _SHOWN),
+            next=["remove these rewrites", *list(advice)[:_SHOWN]],
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """A locked package, and why a policy refuses it."""
@@ -50,10 +62,23 @@ def _advice(refusal: Refusal, folder: Path) -> Iterator[str]:
 
 
 def require_allowed(lock: Lock, policies: tuple[Policy, ...], inputs: Inputs) -> None:
-    """Raise if policies refuse what is locked."""
+    """Raise if policies refuse what is locked, or where the folder leads packages."""
+    require_led_well(policies, inputs)
     found = find_refused(lock, policies, inputs)
     if found:
         raise NotAllowed(inputs.folder, found)
+
+
+def require_led_well(policies: tuple[Policy, ...], inputs: Inputs) -> None:
+    """Raise if ImageConfigs of a folder lead to a place that an operator does not allow.
+
+    They count in the whole cluster, also for packages that other folders have.
+    """
+    rendered = [one for one in inputs.rewrites if not one.place.startswith(f"{SETTINGS_FILE}: ")]
+    judged = [judge_rewrite(policy, one) for policy in policies if policy.author for one in rendered]
+    refused = [verdict for verdict in judged if verdict]
+    if refused:
+        raise LedAway(inputs.folder, refused)
 
 
 def find_refused(lock: Lock, policies: tuple[Policy, ...], inputs: Inputs) -> list[Refusal]:

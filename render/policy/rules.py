@@ -3,6 +3,8 @@
 from datetime import datetime
 
 from render.errors import InvalidInput
+from render.lean import replace
+from render.overrides import parse_prefix
 from render.policy.licences import is_allowed, licences_in, parse_expression
 from render.policy.model import (
     AgeRule,
@@ -20,7 +22,8 @@ from render.policy.model import (
     is_below,
 )
 from render.policy.times import Released, format_time
-from render.references import Source
+from render.references import Source, split_tag
+from render.rewrites import Rewrite
 from render.texts import first_names
 
 _SHOWN = 3
@@ -50,6 +53,31 @@ def judge_source(policy: Policy, source: Source, *versions: str | None) -> Verdi
             ),
         )
     return None
+
+
+def judge_rewrite(policy: Policy, rewrite: Rewrite) -> Verdict | None:
+    """Apply the rule about sources to the place that a rewrite leads to, whichever packages it is for."""
+    if policy.sources is None:
+        return None
+    leads = f"{rewrite.place} leads {rewrite.prefix} to {rewrite.replacement}"
+    path = split_tag(rewrite.replacement.partition("@")[0])[0]
+    try:
+        registry, _, repository = parse_prefix(path).partition("/")
+    except InvalidInput:
+        # Half of a host, for instance.
+        clearer = ("or let both prefixes end where a path does, so that the place is known",)
+        return Verdict(policy, Rule.SOURCES, f"{leads}, which may be the beginning of any place", clearer)
+    place = Source(registry, repository)
+    text = f"{place}".removesuffix("/")
+    # Of a wider place, what is allowed is a part.
+    within = [one for one in policy.sources.allow if one.startswith(f"{text}/")]
+    judged = replace(policy, sources=replace(policy.sources, allow=())) if within else policy
+    verdict = judge_source(judged, place)
+    if verdict is None:
+        return None
+    denied = is_below(tuple(one.prefix for one in policy.sources.deny), place)
+    advice = [] if denied else [f"or add {text} to policy.sources.allow in {policy.name}"]
+    return replace(verdict, policy=policy, reason=f"{leads}: {verdict.reason}", advice=tuple(advice))
 
 
 def _is_excepted(policy: Policy, source: Source, versions: tuple[str | None, ...]) -> bool:

@@ -22,9 +22,10 @@ from render.policy.model import (
     Unknown,
     fits_pattern,
 )
-from render.policy.rules import accepted_signers, judge_age, judge_licence, judge_source
+from render.policy.rules import accepted_signers, judge_age, judge_licence, judge_rewrite, judge_source
 from render.policy.times import Released
 from render.references import Digest, parse_source
+from render.rewrites import Rewrite
 from render.signatures.signers import Signer
 
 STORE = parse_source("xpkg.example.org/acme/provider-store")
@@ -59,6 +60,38 @@ def refuses(rule: SourceRule, source: str, *exceptions: ExceptionEntry) -> bool:
 def test_prefixes_end_where_a_path_does(prefix: str, source: str, below: bool) -> None:
     assert refuses(SourceRule(allow=(prefix,)), source) is not below
     assert refuses(SourceRule(deny=(Denied(prefix, "no"),)), source) is below
+
+
+INSIDE = SourceRule(allow=("xpkg.example.org", "mirror.example/xp"))
+OPEN = SourceRule(deny=(Denied("evil.example", "closed"),))
+
+
+@pytest.mark.parametrize(
+    ("rule", "replacement", "told"),
+    [
+        (INSIDE, "evil.example/x:v1", "evil.example/x is below none of the allowed sources"),
+        (INSIDE, f"evil.example/x@{DIGEST}", "evil.example/x is below none of the allowed sources"),
+        (INSIDE, "evil.example/", "evil.example/ is below none of the allowed sources"),
+        (INSIDE, "evil.ex", "evil.ex/ is below none of the allowed sources"),
+        (INSIDE, "evil.", "which may be the beginning of any place"),
+        (INSIDE, "mirror.example/xp-evil/", "mirror.example/xp-evil is below none of the allowed sources"),
+        (INSIDE, "mirror.example/xp/acme/", ""),
+        # What is allowed is a part of it; packages are judged by where they are pulled from as well.
+        (INSIDE, "mirror.example/", ""),
+        (OPEN, "evil.example/x/", "below evil.example: closed"),
+        (OPEN, "EVIL.example:443/x/", "below evil.example: closed"),
+        (OPEN, "mirror.example/", ""),
+    ],
+)
+def test_a_rewrite_is_judged_by_the_place_that_it_leads_to(
+    rule: SourceRule, replacement: str, told: str
+) -> None:
+    rewrite = Rewrite("xpkg.example.org/acme/", replacement, "lead.yaml: spec.matchImages[0]")
+
+    verdict = judge_rewrite(Policy("xplock.yaml", sources=rule), rewrite)
+
+    assert (verdict is None) is (told == "")
+    assert verdict is None or told in verdict.reason
 
 
 def test_what_is_denied_is_refused_even_if_it_is_allowed() -> None:

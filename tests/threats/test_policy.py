@@ -216,6 +216,33 @@ def test_a_lock_that_calls_a_package_leaving_does_not_hide_its_bytes(tmp_path: P
     assert judged("render", project, policy=OPEN, tmp_path=tmp_path).code == 0
 
 
+def test_an_image_config_leads_no_package_of_another_folder_to_a_place_that_is_not_allowed(
+    tmp_path: Path,
+) -> None:
+    """It counts in the whole cluster, and those packages were judged without it."""
+    world = World(tmp_path / "repository")
+    world.publish("app v1.0.0")
+    project = world.project("shop", "app:v1.0.0")
+    lead = {
+        "apiVersion": "pkg.crossplane.io/v1beta1",
+        "kind": "ImageConfig",
+        "metadata": {"name": "lead"},
+        "spec": {
+            "matchImages": [{"type": "Prefix", "prefix": at("other:v1.0.0")}],
+            "rewriteImage": {"prefix": "evil.example/other:v6.6.6"},
+        },
+    }
+    (project / "lead.json").write_text(json.dumps(lead))
+    assert run_command("lock", str(project)).code == 0
+
+    for command in ("lock", "render", "check"):
+        done = judged(command, project, policy=ALLOW_ALL, tmp_path=tmp_path)
+        assert done.code == 4
+        assert "lead.json: spec.matchImages[0] leads" in done.stdout + done.stderr
+    allowing = ALLOW_ALL.replace("[xpkg", "[evil.example, xpkg")
+    assert judged("render", project, policy=allowing, tmp_path=tmp_path).code == 0
+
+
 @pytest.mark.parametrize(
     ("policy", "code"),
     [(OPEN, 4), ("policy: {age: {minimum: 1d, unknown: allow}}\n", 4), (ALLOW_ALL, 0)],

@@ -33,7 +33,7 @@ from render.lifecycle.update import (
 )
 from render.lock.definitions import keep_without_digests
 from render.lock.model import FORMAT_REVISION, Lock, State
-from render.lock.policies import require_allowed
+from render.lock.policies import require_allowed, require_led_well
 from render.lock.text.file import read_lock_bytes
 from render.lock.text.format import check_revision, format_lock
 from render.policy.model import Policy
@@ -259,6 +259,7 @@ class Resolver:
 
     def _resolve(self, inputs: Inputs, current: Lock, around: Neighbours, catalog: Catalog) -> LockUpdate:
         policies = read_policies(self._operator, inputs.settings)
+        require_led_well(policies, inputs)
         signatures = self._signatures(policies, inputs, current)
         catalogs = self.catalog(inputs), None if self._offline else self._direct_catalog()
         judge = make_judge(policies, inputs, current, self._clock, signatures, *catalogs)
