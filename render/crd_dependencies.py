@@ -77,7 +77,8 @@ def make_crd(group: str, version: str | None, name: str, *, text: str = "") -> C
     shown = text or f"{name}.{group}" + (f"/{version}" if version is not None else "")
     folded = group.lower()
     if "*" in group:
-        meant = f"*.{folded.replace('*.', '').replace('*', '') or 's3.aws.upbound.io'}"
+        plain = folded.replace("*.", "").replace("*", "")
+        meant = f"*.{plain if _GROUP.fullmatch(plain) else EXAMPLE.partition('.')[2]}"
         raise InvalidCrd(shown, "a group holds no *, which stands for every kind of one group", meant=meant)
     if not _GROUP.fullmatch(folded):
         raise InvalidCrd(shown, f"{group!r} is not an API group: a domain name with a dot in it")

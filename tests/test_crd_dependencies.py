@@ -39,6 +39,7 @@ def test_a_text_names_a_kind_its_group_and_a_version(
         ("bucket.*.example.org/v1", "a group holds no *", "*.example.org"),
         ("*.*.example.org/v1", "a group holds no *", "*.example.org"),
         ("*.*", "a group holds no *", "*.s3.aws.upbound.io"),
+        ("*.*.org", "a group holds no *", "*.s3.aws.upbound.io"),
         ("bucket*.s3.example.org", "stands for the whole name only", "*.s3.example.org"),
         ("bucket.s3.example.org/", "leave it out to accept any", "bucket.s3.example.org/v1alpha1"),
         ("bucket.s3.example.org/*", "leave it out to accept any", "bucket.s3.example.org/v1alpha1"),

@@ -133,10 +133,11 @@ def check_size(place: str, annotations: Mapping[str, str], icon: File | None, fo
     if size <= _MOST_ANNOTATION_BYTES:
         return
     largest = max(annotations, key=lambda name: len(annotations[name]))
-    cause = f", most of it from {icon}" if icon and largest.endswith(("icon-data-uri", "iconURI")) else ""
+    # A CRD may have an icon of its own instead.
+    blamed = icon if icon and annotations[largest] == data_uri(icon, found) else None
     found.complain(
-        str(icon) if cause and icon else place,
-        f"the annotations of one object have {size:,} bytes{f' ({place})' if cause else f', most of them in {largest}'}; "
+        blamed or place,
+        f"the annotations of one object have {size:,} bytes{f' ({place})' if blamed else f', most of them in {largest}'}; "
         f"Kubernetes accepts {format_bytes(_MOST_ANNOTATION_BYTES)}",
     )
 

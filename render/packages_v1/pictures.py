@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from render.limits import KIB
 from render.packages_v1.findings import Findings
 from render.packages_v1.tree import File, Tree
+from render.texts import counted
 
 _ICON, UI_SCHEMA = "icon", "ui-schema.yaml"
 # In the order in which the format document prefers them.
@@ -83,6 +84,6 @@ def warn_large_icon(file: File, times: int, found: Findings) -> None:
     if len(file.data) > ICON_WARNING_BYTES:
         found.warn(
             file,
-            f"the icon has {len(file.data):,} bytes and is stored with {times:,} objects; "
+            f"the icon has {len(file.data):,} bytes and is stored with {counted(times, 'object')}; "
             f"more than {ICON_WARNING_BYTES // KIB} KiB is a lot",
         )

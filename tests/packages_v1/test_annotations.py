@@ -214,6 +214,16 @@ def test_annotations_over_the_limit_of_kubernetes_name_the_icon_that_is_too_larg
     assert found[0].endswith("Kubernetes accepts 256 KiB")
 
 
+def test_an_icon_that_a_crd_has_already_is_not_blamed_on_a_file() -> None:
+    own = f"metadata:\n  annotations: {{packages.crossplane.io/icon-data-uri: '{'y' * (257 << 10)}'}}\n"
+    files = {"icon.svg": SVG, "resources/crd.yaml": crd().replace("metadata:\n", own)}
+
+    [problem] = problems(package(files))
+
+    assert problem.startswith(".registry/resources/crd.yaml: mytypes.samples.example.org: ")
+    assert "most of them in packages.crossplane.io/icon-data-uri" in problem
+
+
 def test_texts_over_the_limit_name_their_annotation() -> None:
     found = problems(package({"resources/group.yaml": f"readme: {'x' * (257 << 10)}\n"}))
 

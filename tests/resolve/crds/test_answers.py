@@ -149,6 +149,18 @@ def test_only_a_served_version_counts_so_an_older_package_is_taken() -> None:
     assert versions(solve(world, root("app"), catalog=catalog("s3")))["s3"] == "v1.1.0"
 
 
+def test_only_packages_with_the_group_and_the_highest_version_of_a_catalog_source_are_opened() -> None:
+    world = FakeCatalog(
+        {"app v1.0.0": {"net": "*"}, "net v1.0.0": {}, "s3 v1.0.0": {}, "s3 v1.1.0": {}},
+        defines={"net": ["nets.net.example.org v1"], "s3": BUCKETS},
+        crds={"app": ["bucket.s3.example.org"]},
+    )
+
+    solve(world, root("app"), catalog=catalog("s3"))
+
+    assert set(world.opened) == {"s3 v1.1.0"}
+
+
 def test_the_locked_version_is_preferred_while_it_serves_what_is_asked_for() -> None:
     world = FakeCatalog(
         {"app v1.0.0": {}, "s3 v1.0.0": {}, "s3 v1.1.0": {}},
