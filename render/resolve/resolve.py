@@ -102,7 +102,8 @@ def _decider(wanted: Wanted, fetcher: Fetcher, limits: Limits) -> Decider:
                 check_answer(resolution, edited, question.universe)
             except (Unsolvable, _Unsettled, RenderError):
                 continue
-            if asked in found.answers:
+            # A folder that is used chooses the versions of what it provides.
+            if asked in found.answers and source in resolution.packages:
                 return Decision(source, str(resolution.packages[source].candidate))
         return None
 
