@@ -216,7 +216,10 @@ def test_annotations_over_the_limit_of_kubernetes_name_the_icon_that_is_too_larg
 
 def test_an_icon_that_a_crd_has_already_is_not_blamed_on_a_file() -> None:
     own = f"metadata:\n  annotations: {{packages.crossplane.io/icon-data-uri: '{'y' * (257 << 10)}'}}\n"
-    files = {"icon.svg": SVG, "resources/crd.yaml": crd().replace("metadata:\n", own)}
+    files: dict[str, str | bytes] = {
+        "icon.svg": SVG,
+        "resources/crd.yaml": crd().replace("metadata:\n", own),
+    }
 
     [problem] = problems(package(files))
 
