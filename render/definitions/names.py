@@ -1,27 +1,31 @@
 """What is fixed about a definition: its scope, names, claim and enforced Composition, and how versions are converted."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 
 from render.definitions.findings import Difference, differ
-from render.definitions.outcomes import refused_at_once, refused_later
+from render.definitions.outcomes import is_plain, refused_at_once, refused_later
 from render.definitions.rules import Risk
+from render.definitions.schemas.nodes import show
+from render.lean import Any
 from render.xpkg.definitions import XRD, Definition
 
 _XRD_V2 = "apiextensions.crossplane.io/v2"
 _LEGACY = "LegacyCluster"
+# Names that the API server never lets change.
+_OF_EVERY_CRD = ("group", "kind", "plural")
 _LEGACY_FIELDS = ("claimNames", "connectionSecretKeys")
 
 
 def compare_fixed(old: Definition, new: Definition) -> Iterator[Difference]:
     """Compare what the API server or Crossplane never lets change, and the conversion of versions."""
     is_xrd = old.item.kind == new.item.kind == XRD
-    refused = refused_at_once if is_xrd else refused_later
     if old.scope != new.scope:
-        detail = refused(new)
+        detail = refused_at_once(new)
         if old.item.api_version != new.item.api_version and is_xrd:
             detail = f"the default of {new.item.api_version} where it names none; {detail}"
         yield differ("scope", before=old.scope, after=new.scope, detail=detail)
-    yield from _compare_names(old, new, refused(new))
+    yield from _compare_names(old, new)
     if is_xrd:
         yield from _compare_claims(old, new)
         yield from _compare_enforced(old, new)
@@ -30,16 +34,33 @@ def compare_fixed(old: Definition, new: Definition) -> Iterator[Difference]:
         yield differ("conversion", Risk.NOTE, before=old.conversion, after=new.conversion)
 
 
-def _compare_names(old: Definition, new: Definition, refused: str) -> Iterator[Difference]:
-    if old.item.kind == new.item.kind == XRD:
-        before, after = old.fixed.get("names", ""), new.fixed.get("names", "")
-        if before != after:
-            yield differ("names", before=before, after=after, detail=refused)
+def _compare_names(old: Definition, new: Definition) -> Iterator[Difference]:
+    before, after = _names(old), _names(new)
+    changed = [name for name in before.keys() | after.keys() if before.get(name) != after.get(name)]
+    # A CRD may get other short names and categories; an XRD and a ManagedResourceDefinition may not.
+    fixed = [name for name in _OF_EVERY_CRD if name in changed]
+    if not changed or (not fixed and new.item.kind != XRD and is_plain(new)):
         return
-    for name in ("group", "kind", "plural"):
-        before, after = getattr(old, name), getattr(new, name)
-        if before != after:
-            yield differ("names", before=f"{name} {before}", after=f"{name} {after}", detail=refused)
+    shown = [_show(one, fixed or sorted(changed)) for one in (before, after)]
+    yield differ("names", before=shown[0], after=shown[1], detail=_refused_names(old, new, fixed))
+
+
+def _names(definition: Definition) -> Mapping[str, Any]:
+    names = json.loads(definition.fixed.get("names", "{}"))
+    known = {"group": definition.group, "kind": definition.kind, "plural": definition.plural}
+    return {**names, **known} if isinstance(names, dict) else known
+
+
+def _show(names: Mapping[str, Any], keys: list[str]) -> str:
+    return ", ".join(f"{key} {show(names[key])}" for key in keys if key in names)
+
+
+def _refused_names(old: Definition, new: Definition, fixed: list[str]) -> str:
+    is_xrd = new.item.kind == XRD
+    if not fixed and not is_xrd:
+        return f"since Crossplane v2.0 {refused_at_once(new)}; before, it harms nothing"
+    # What was none before becomes a new ManagedResourceDefinition, and only the CRD below it is refused.
+    return refused_later(new) if is_plain(old) and not is_plain(new) else refused_at_once(new)
 
 
 def _compare_claims(old: Definition, new: Definition) -> Iterator[Difference]:

@@ -12,6 +12,11 @@ _QUIET_MRD = "the package says that it is healthy and runs on the old CRD; event
 _QUIET_XRD = "the package says that it is healthy, and the CRD stays as it was; events of the XRD say why"
 
 
+def is_plain(definition: Definition) -> bool:
+    """Return whether Crossplane makes no ManagedResourceDefinition of a CRD that a Provider brings."""
+    return definition.kind in _PLAIN_KINDS
+
+
 def refused_at_once(definition: Definition) -> str:
     """Return what follows if an object of the package itself is refused."""
     return UNHEALTHY if definition.item.kind == XRD else _OFF
@@ -24,6 +29,6 @@ def refused_later(definition: Definition) -> str:
         return _QUIET_XRD
     if kind == MRD:
         return _QUIET_MRD
-    if definition.kind in _PLAIN_KINDS:
+    if is_plain(definition):
         return _OFF
     return f"since Crossplane v2.0 {_QUIET_MRD}; before, {_OFF}"

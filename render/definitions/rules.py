@@ -47,7 +47,7 @@ RULES: Mapping[str, Rule] = {
         {
             "stored-version-gone": "a version that objects are stored in is no longer a version of the definition",
             "scope": "the scope of a definition changes",
-            "names": "the group, kind or plural of a definition changes",
+            "names": "the group, kind, plural or another fixed name of a definition changes",
             "claim-names": "the claim of an XRD changes",
             "composition-type": "a Composition is for another composite resource than before",
             "enforced-composition": "an XRD enforces another Composition than before",

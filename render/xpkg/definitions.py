@@ -9,7 +9,7 @@ from render.digests import sha256_hex
 from render.packages import PackagedObject
 
 # Raised whenever facts are worked out in another way: those that an older version kept are not used again.
-_FORMAT = 2
+_FORMAT = 3
 
 CRD, XRD, MRD = "CustomResourceDefinition", "CompositeResourceDefinition", "ManagedResourceDefinition"
 COMPOSITION = "Composition"
@@ -55,7 +55,7 @@ class Definition:
     # Of an MRD: whether it is installed active.
     state: str = ""
     versions: tuple[DefinedVersion, ...] = ()
-    # Fields of an XRD that Crossplane never lets change, or allows in one scope only, as canonical texts.
+    # Names, and fields of an XRD that Crossplane never lets change or allows in one scope only, as canonical texts.
     fixed: Mapping[str, str] = field(default_factory=dict)
     # The digest of its text from the line `spec:` on.
     digest: str = ""

@@ -35,8 +35,12 @@ _DEFAULT_SCOPES = {
     "apiextensions.crossplane.io/v2": "Namespaced",
     OLD_CRD: "Namespaced",
 }
-# Crossplane forbids to change these, or to have them in some scopes.
-_FIXED = ("names", "claimNames", "enforcedCompositionRef", "connectionSecretKeys")
+# Crossplane forbids to change these, or to have them in some scopes. CRDs become MRDs, whose names are as fixed.
+_FIXED = {
+    XRD: ("names", "claimNames", "enforcedCompositionRef", "connectionSecretKeys"),
+    MRD: ("names",),
+    CRD: ("names",),
+}
 _SUBRESOURCES = ("status", "scale")
 
 
@@ -205,7 +209,7 @@ def _describe(
         conversion=_text(conversion, "strategy", "None"),
         state=_text(spec, "state", "Inactive") if item.kind == MRD else "",
         versions=tuple(_versions(item, spec, schemas)),
-        fixed={key: format_canonical(spec[key]) for key in _FIXED if key in spec} if item.kind == XRD else {},
+        fixed={key: format_canonical(spec[key]) for key in _FIXED.get(item.kind, ()) if key in spec},
         digest=digest,
     )
 

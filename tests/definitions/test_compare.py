@@ -9,6 +9,7 @@ from rig.builders.definitions import (
     a_composition,
     a_crd,
     a_version,
+    an_mrd,
     an_xrd,
 )
 
@@ -18,6 +19,7 @@ V1, V2 = a_version("v1"), a_version("v2")
 OLD_V1, OLD_V2 = a_version("v1", storage=False), a_version("v2", storage=False)
 CLAIM = {"kind": "C", "plural": "cs"}
 TARGET = a_composition()
+CONFIG = {"kind": "ProviderConfig", "plural": "things"}
 
 # By rule: definitions before and after that break it, and after that do not; and the class.
 PAIRS: dict[str, list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], Risk]]] = {
@@ -55,7 +57,20 @@ PAIRS: dict[str, list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], Risk
         (
             a_crd(),
             a_crd(names={"kind": "Other", "plural": "things"}),
+            a_crd(names={"plural": "things", "kind": "Thing"}, scope="Namespaced"),
+            Risk.BLOCKED,
+        ),
+        # Crossplane makes a ManagedResourceDefinition of every kind but a few.
+        (
+            a_crd(),
             a_crd(names={"kind": "Thing", "plural": "things", "shortNames": ["t"]}),
+            a_crd(),
+            Risk.BLOCKED,
+        ),
+        (
+            a_crd(names=CONFIG),
+            a_crd(names=CONFIG | {"kind": "ClusterProviderConfig"}),
+            a_crd(names=CONFIG | {"categories": ["c"]}),
             Risk.BLOCKED,
         ),
         (
@@ -147,3 +162,33 @@ def test_a_rule_finds_what_breaks_it_and_nothing_else(
     assert (findings[rule].definition, findings[rule].kind) == (old["metadata"]["name"], old["kind"])
     assert (findings[rule].from_version, findings[rule].to_version) == ("v1.0.0", "v1.1.0")
     assert rule not in found(old, fine)
+
+
+SHORT = {"kind": "Thing", "plural": "things", "shortNames": ["t"]}
+ITEM = {"kind": "Item", "plural": "things"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "detail"),
+    [
+        (a_crd(), a_crd(names=ITEM), "unhealthy, and the old controller is off by then"),
+        (a_crd(), a_crd(names=SHORT), "since Crossplane v2.0 the new revision of the package stays unhealthy"),
+        (a_crd(names=CONFIG), a_crd(names=ITEM), "since Crossplane v2.0 the package says that it is healthy"),
+        (a_crd(), a_crd(scope="Namespaced"), "unhealthy, and the old controller is off by then"),
+        (a_crd(V1), a_crd(V2), "since Crossplane v2.0 the package says that it is healthy"),
+        (an_mrd(V1), an_mrd(V2), "the package says that it is healthy"),
+        (a_crd(V1, names=CONFIG), a_crd(V2, names=CONFIG), "unhealthy, and the old controller is off by then"),
+        (an_xrd(V1), an_xrd(V2), "the package says that it is healthy"),
+        (an_xrd(), an_xrd(names=SHORT), "the new revision of the package stays unhealthy"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_says_where_it_shows(old: dict[str, Any], new: dict[str, Any], detail: str) -> None:
+    [blocked] = [one for one in found(old, new).values() if one.risk is Risk.BLOCKED]
+
+    assert detail in blocked.detail
+
+
+def test_only_names_that_changed_are_shown() -> None:
+    names = found(a_crd(), a_crd(names=SHORT))["names"]
+
+    assert (names.before, names.after) == ("", 'shortNames ["t"]')

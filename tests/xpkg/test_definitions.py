@@ -29,7 +29,7 @@ def test_facts_are_read_as_they_were_written() -> None:
     "data",
     [
         *[b"", b"[]", b"{}", b"[" * 100_000, b"\xff"],
-        PACKAGE.format().replace(b'"format":2', b'"format":1'),
+        PACKAGE.format().replace(b'"format":3', b'"format":2'),
         PACKAGE.format().replace(b'"Cluster"', b"5"),
         PACKAGE.format().replace(b"true", b'1,"x"'),
     ],
