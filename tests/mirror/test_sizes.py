@@ -47,14 +47,13 @@ def test_each_shared_blob_is_announced_with_the_first_image_that_has_it(
         for manifest in image.manifests.values()
         for digest, size in named_blobs(closure, image.repository, manifest)
     }
-    manifests = sum(
-        len(closure.registry.ask("GET", f"/v2/{image.repository}/manifests/{manifest}")[2])
+    manifests = {
+        manifest: len(closure.registry.ask("GET", f"/v2/{image.repository}/manifests/{manifest}")[2])
         for image in closure.images.values()
         for manifest in image.manifests.values()
-    )
-    assert (
-        sum(image["bytes"] for image in json.loads(done.stdout)["images"]) == sum(blobs.values()) + manifests
-    )
+    }
+    total = sum(image["bytes"] for image in json.loads(done.stdout)["images"])
+    assert total == sum(blobs.values()) + sum(manifests.values())
 
 
 def named_blobs(closure: Closure, repository: str, manifest: str) -> list[tuple[str, int]]:
@@ -62,3 +61,19 @@ def named_blobs(closure: Closure, repository: str, manifest: str) -> list[tuple[
     document = closure.registry.document(repository, manifest)
     blobs = [*document.get("layers", ()), *([document["config"]] if "config" in document else [])]
     return [(blob["digest"], blob["size"]) for blob in blobs]
+
+
+def test_a_shared_manifest_is_announced_once_for_a_layout_and_for_each_repository(
+    closure: Closure, project: Path, destination: RunningRegistry, tmp_path: Path
+) -> None:
+    announced = {}
+    for to in (f"{destination.host}/xp", f"oci:{tmp_path / 'copy'}", f"oci-archive:{tmp_path / 'copy.tar'}"):
+        done = closure.run(
+            "mirror", str(project), "--to", to, "--dry-run", "-o", "json", environ={"hosts": destination.host}
+        )
+        announced[to] = sum(image["bytes"] for image in json.loads(done.stdout)["images"])
+    copied = closure.run("mirror", str(project), "--to", f"oci:{tmp_path / 'copy'}", "-o", "json")
+
+    registry, layout, archive = announced.values()
+    assert registry > layout == archive
+    assert layout == sum(image["bytes"] for image in json.loads(copied.stdout)["images"])

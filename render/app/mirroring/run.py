@@ -15,7 +15,7 @@ from render.errors import RenderError
 from render.references import Source
 from render.registry.copying.copier import Copier
 from render.registry.copying.folder import FolderDestination
-from render.registry.copying.model import Job, Origin, Report, count_lacking
+from render.registry.copying.model import Job, Origin, Report, count_bytes
 from render.texts import counted, first_names
 
 # How many images an error names.
@@ -75,7 +75,7 @@ class Run:
             if isinstance(destination, FolderDestination) and not self.call.only_look:
                 destination.finish()
         reports = [self._reports[job] for job in jobs]
-        count_lacking(reports)
+        count_bytes(reports, in_one_place=isinstance(destination, FolderDestination))
         return reports
 
     def _run_all(self, jobs: Sequence[Job], work: Callable[[Job], Report]) -> None:

@@ -116,7 +116,7 @@ class Copier:
         if not report.named and tree.image not in lacking:
             report.missing.append(str(Reference(job.target, report.tag)))
         lacking += unlisted
-        report.bytes = sum(len(part.content.data) for part in lacking)
+        report.put = {part.digest: len(part.content.data) for part in lacking}
         return report, lacking
 
     def _choose_tag(self, job: Job, report: Report) -> Digest | None:

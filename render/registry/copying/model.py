@@ -1,6 +1,6 @@
 """What is copied, and the two ends that it is copied between."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -102,6 +102,8 @@ class Report:
     # Manifests and blobs that the destination lacks; the bytes of those that were copied, or would be.
     missing: list[str] = field(default_factory=list)
     bytes: int = 0
+    # The sizes of the manifests that it lacks.
+    put: Mapping[Digest, int] = field(default_factory=dict)
     # The blobs that would be copied.
     lacking: Sequence[Descriptor] = ()
     blobs: dict[Way, int] = field(default_factory=lambda: dict.fromkeys(Way, 0))
@@ -109,13 +111,18 @@ class Report:
     notes: list[str] = field(default_factory=list)
 
 
-def count_lacking(reports: Iterable[Report]) -> None:
-    """Add the bytes of the blobs that would be copied, each blob once: the next repository gets it from the first one."""
-    counted: set[Digest] = set()
+def count_bytes(reports: Iterable[Report], *, in_one_place: bool) -> None:
+    """Add the bytes of manifests, and of blobs that would be copied, each once.
+
+    The next repository gets a blob from the first one; it needs manifests of its own, unless all are `in_one_place`.
+    """
+    counted: set[tuple[Source | None, Digest]] = set()
     for report in reports:
-        for blob in report.lacking:
-            report.bytes += 0 if blob.digest in counted else blob.size
-            counted.add(blob.digest)
+        place = None if in_one_place else report.job.target
+        sizes = [(None, blob.digest, blob.size) for blob in report.lacking]
+        for where, digest, size in (*sizes, *((place, *one) for one in report.put.items())):
+            report.bytes += 0 if (where, digest) in counted else size
+            counted.add((where, digest))
 
 
 class Origin(Protocol):
