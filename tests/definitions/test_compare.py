@@ -13,7 +13,7 @@ from rig.builders.definitions import (
     an_xrd,
 )
 
-from render.definitions.rules import Risk
+from render.definitions.rules import RULES, Risk
 
 V1, V2 = a_version("v1"), a_version("v2")
 OLD_V1, OLD_V2 = a_version("v1", storage=False), a_version("v2", storage=False)
@@ -147,6 +147,20 @@ PAIRS: dict[str, list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], Risk
         (TARGET, {**TARGET, "spec": {**TARGET["spec"], "mode": "Resources"}}, TARGET, Risk.NOTE)
     ],
 }
+
+
+# Tests of their own have the rules about schemas, and about which package brings what.
+ABOUT_SCHEMAS = {
+    *("field-gone", "type-changed", "required-new", "enum-closed", "enum-smaller", "tighter", "rule-new"),
+    *("merge-keys", "unknown-fields", "default-changed", "default-gone", "other"),
+}
+ABOUT_PACKAGES = {
+    *("definition-gone", "definition-moved", "definition-new", "composition-gone", "composition-target"),
+}
+
+
+def test_every_rule_has_a_pair() -> None:
+    assert PAIRS.keys() | ABOUT_SCHEMAS | ABOUT_PACKAGES == RULES.keys()
 
 
 @pytest.mark.parametrize(

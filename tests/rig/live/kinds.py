@@ -34,8 +34,10 @@ RUNTIME_CONFIGS = Resource(f"{_PKG}/v1beta1", "deploymentruntimeconfigs")
 LOCKS = Resource(f"{_PKG}/v1beta1", "locks")
 COMPOSITIONS = Resource("apiextensions.crossplane.io/v1", "compositions")
 MANAGED_DEFINITIONS = Resource("apiextensions.crossplane.io/v1alpha1", "managedresourcedefinitions")
+COMPOSITE_DEFINITIONS = Resource("apiextensions.crossplane.io/v1", "compositeresourcedefinitions")
 CRDS = Resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
 NAMESPACES = Resource("v1", "namespaces")
+EVENTS = Resource("v1", "events")
 DEPLOYMENTS = Resource("apps/v1", "deployments")
 
 CROSSPLANE_SYSTEM = "crossplane-system"

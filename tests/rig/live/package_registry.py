@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import SilentReporter
@@ -11,6 +12,7 @@ from render.app.world import open_world
 from render.limits import Limits
 from render.references import Digest, parse_reference
 from render.xpkg.building.build import build_package
+from render.yaml.writer import format_document
 from rig.builders.ecosystem import Built, fill_registry
 from rig.builders.packages import write_files
 from rig.builders.projects import at, format_metadata
@@ -87,10 +89,12 @@ class PackageRegistry:
         annotations: Mapping[str, str] | None = None,
         written: Sequence[Mapping[str, str]] = (),
         crossplane: str = "",
+        objects: Sequence[Mapping[str, Any]] = (),
     ) -> Digest:
         """Publish a version, or move its tag: "app v1.0.0", and what it depends on; dependencies are published first.
 
-        `written` are further entries of dependsOn, as they are to be there; `crossplane` is what it accepts.
+        `written` are further entries of dependsOn, as they are to be there; `crossplane` is what it accepts; `objects` are
+        whole.
         """
         name, version = package.split()
         self._kinds[name] = kind
@@ -106,6 +110,7 @@ class PackageRegistry:
         files = {"crossplane.yaml": _with_crossplane(meta, crossplane) if crossplane else meta}
         files |= {f"{crd}.yaml": format_crd(crd) for crd in crds}
         files |= {f"{xrd}.yaml": format_xrd(xrd) for xrd in xrds}
+        files |= {f"object-{number}.yaml": format_document(one) for number, one in enumerate(objects)}
         return self._push(f"{at(name)}:{version}", files)
 
     def push(self, built: Built) -> None:
