@@ -5,6 +5,7 @@ Nothing is written here.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from render.app.adopting.choices import AdoptChoices, match_digests, select_packages
@@ -12,6 +13,7 @@ from render.app.adopting.folder import TargetFolder, read_target
 from render.app.operator_settings import OperatorSettings
 from render.app.resolving.outcome import Outcome, ReadFolder
 from render.app.resolving.resolver import Resolver
+from render.commands import xplock
 from render.errors import InvalidInput, Unsatisfiable
 from render.folders.neighbours import Neighbours, read_neighbours
 from render.inputs.projects import Inputs
@@ -72,6 +74,17 @@ class NoLock(InvalidInput):
         )
 
 
+class NothingInstalled(InvalidInput):
+    """A cluster with Crossplane, and without any package."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            "the cluster has no packages",
+            why="it has a Lock of Crossplane, and no Provider, Configuration or Function",
+            next=f"to start with a folder, run: {xplock('init', folder=folder)}",
+        )
+
+
 class WouldChange(Unsatisfiable):
     """A lock that would change the cluster that it was made from."""
 
@@ -93,6 +106,8 @@ def adopt(
     """Return the folder that takes over the packages of a cluster; raise if that would change anything there."""
     if cluster.lock is None:
         raise NoLock
+    if not cluster.packages:
+        raise NothingInstalled(choices.folder)
     target = read_target(choices, operator)
     everything, unclear = find_packages(cluster)
     packages = select_packages(choices.only, everything)

@@ -185,6 +185,10 @@ def test_a_cluster_without_a_lock_is_refused(world: World) -> None:
     done.assert_refused(2, "the input has no Lock of Crossplane")
 
 
+def test_a_cluster_without_packages_is_refused(world: World) -> None:
+    adopt(world).assert_refused(2, "the cluster has no packages", "xplock init")
+
+
 @pytest.mark.parametrize("text", ["latest", "installed=v1.0.0", "installed="])
 def test_bytes_that_are_taken_have_to_be_named(world: World, text: str) -> None:
     adopt(world, base(world), more=("--take", text)).assert_refused(2, "neither a digest nor the registry")
