@@ -38,6 +38,7 @@ from render.live.adopting.files import (
 from render.live.adopting.found import Found, find_packages
 from render.live.adopting.model import Adoption
 from render.live.adopting.owners import find_owners
+from render.live.adopting.pins import is_all_pinned, note_pins
 from render.live.adopting.refusals import (
     AdoptionRefused,
     Refusal,
@@ -149,8 +150,9 @@ class _Job:
         self._operator = operator
         self._everything = everything
         self._around = around
-        # A folder that is used keeps what it has locked.
+        # A folder that is used keeps what it has locked, and this one what is leaving it.
         elsewhere = {one.cluster_source for _, lock in around.used for one in lock.installed()}
+        elsewhere |= target.leaving
         self.packages = [one for one in packages if one.source not in elsewhere]
         self._roots = [root for root in find_roots(packages) if root.package.source not in elsewhere]
         configs = find_configs(cluster, self.packages)
@@ -161,7 +163,7 @@ class _Job:
     def owned(self) -> Iterator[tuple[str, Any]]:
         """Yield the objects that the folder would own anew."""
         for one in self.packages:
-            if one.source not in self._target.sources:
+            if one.source not in self._target.sources and one.source not in self._target.locked:
                 yield one.resource, one.object.metadata
 
     def find_digests(self) -> tuple[dict[str, Digest], list[Refusal]]:
@@ -216,9 +218,18 @@ class _Job:
             comparison,
             inputs.settings.pin,
             tuple(unproven),
-            (*self._cluster.notes, *notes, *find_warnings(self._roots, self.packages)),
+            (
+                *self._cluster.notes,
+                *notes,
+                *find_warnings(self._roots, self.packages),
+                *self._note_pins(inputs),
+            ),
             outcome.notes,
         )
+
+    def _note_pins(self, inputs: Inputs) -> Iterator[str]:
+        if inputs.settings.pin is PinMode.TAG:
+            yield from note_pins(self._cluster, self.packages)
 
     def _resolve(self, crossplane: Version | None, digests: Mapping[str, Digest]) -> tuple[Inputs, Outcome]:
         inputs = self._inputs(crossplane)
@@ -248,7 +259,8 @@ class _Job:
         ]
         files = {file_name(one): format_document(one).encode() for one in manifests}
         if not self._target.is_configured:
-            pin = self._choices.pin or PinMode.TAG
+            is_pinned = is_all_pinned(self._cluster, self.packages)
+            pin = self._choices.pin or (PinMode.DIGEST if is_pinned else PinMode.TAG)
             files[SETTINGS_FILE] = format_settings(crossplane, pin, find_rewrites(self._foreign)).encode()
         return files
 

@@ -12,7 +12,7 @@ from render.inputs.folders import list_kustomizations
 from render.inputs.projects import Edits, Inputs, NothingAsked, read_inputs, read_settings
 from render.lifecycle.update import CurrentLock, read_current
 from render.limits import Limits
-from render.lock.model import Lock
+from render.lock.model import Lock, State
 from render.references import Source
 from render.rewrites import Rewrite
 from render.settings import SETTINGS_FILE, Settings
@@ -71,6 +71,18 @@ class TargetFolder:
     def installed(self) -> set[tuple[str, str]]:
         """The package objects of its lock."""
         return {(str(one.kind), one.object_name) for one in self.current.lock.installed()}
+
+    @property
+    def locked(self) -> set[Source]:
+        """The sources, as its cluster knows them, that its lock has."""
+        return {one.cluster_source for one in self.current.lock.packages.values()}
+
+    @property
+    def leaving(self) -> set[Source]:
+        """The sources of packages that its lock keeps until they are retired."""
+        lock = self.current.lock
+        off = {one.cluster_source for one in lock.deactivated.values()}
+        return off | {one.cluster_source for one in lock.packages.values() if one.state is not State.WANTED}
 
     def has(self, kind: str, name: str) -> bool:
         """Return whether the folder has a manifest of an object."""

@@ -35,8 +35,8 @@ from render.views.adoption import adoption_document, adoption_hints, format_adop
 @click.option(
     "--pin",
     type=click.Choice([PinMode.TAG.value, PinMode.DIGEST.value]),
-    help="How a new folder pins packages. By default by tag, which changes nothing in the cluster; digest adds an "
-    "ImageConfig for each package, and restarts each provider once.",
+    help="How a new folder pins packages. By default as the cluster does, which changes nothing there: by tag, unless "
+    "all have pins of xplock. digest adds an ImageConfig for each package, and restarts each provider once.",
 )
 @click.option(
     "--only",

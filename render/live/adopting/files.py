@@ -5,6 +5,7 @@ from typing import Any
 
 from render.digests import sha256_hex
 from render.live.adopting.found import Found
+from render.live.adopting.pins import find_hidden, is_pin
 from render.live.adopting.roots import AdoptedRoot
 from render.live.adopting.spec import chosen_metadata, chosen_spec
 from render.live.model import Cluster, ConfigObject
@@ -88,7 +89,8 @@ def find_configs(cluster: Cluster, packages: Sequence[Found]) -> list[ConfigObje
             *(package.revision.applied if package.revision else ()),
         )
     }
-    images = [config for config in cluster.image_configs if config.name in used]
+    used |= find_hidden(cluster, packages)
+    images = [config for config in cluster.image_configs if config.name in used and not is_pin(config)]
     named = {*_runtime_names(packages), *(_runtime_of(config) for config in images)}
     runtimes = [
         config

@@ -11,6 +11,10 @@ _RUNTIME = "runtimeConfigRef"
 # What the API server adds to a reference to a runtime config.
 _RUNTIME_DEFAULTS = {"apiVersion": "pkg.crossplane.io/v1beta1", "kind": "DeploymentRuntimeConfig"}
 _REQUIRED_BY = "xplock.dev/required-by"
+_SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
+_FLUX = "kustomize.toolkit.fluxcd.io/prune"
+_GUARDS = frozenset({"Prune=false", "Delete=confirm"})
+_MORE_OPTIONS = frozenset({"ServerSideApply=true"})
 
 
 def chosen_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,12 +52,22 @@ def find_differences(rendered: Mapping[str, Any], live: Mapping[str, Any]) -> li
 def chosen_metadata(metadata: Metadata) -> dict[str, Any]:
     """Return the labels and annotations of an object that a person chose."""
     labels = {key: value for key, value in sorted(metadata.labels.items()) if not is_tracking(key, value)}
+    ours = _ours(metadata.annotations)
     annotations = {
         key: value
         for key, value in sorted(metadata.annotations.items())
-        if key != _REQUIRED_BY and not is_tracking(key, value)
+        if key not in ours and not is_tracking(key, value)
     }
     return {key: value for key, value in (("labels", labels), ("annotations", annotations)) if value}
+
+
+def _ours(annotations: Mapping[str, str]) -> set[str]:
+    """Return the annotations that a folder writes by itself when it is rendered."""
+    options = {option.strip() for option in annotations.get(_SYNC_OPTIONS, "").split(",")}
+    if not options >= _GUARDS:
+        return {_REQUIRED_BY}
+    guard = {_FLUX} if annotations.get(_FLUX) == "disabled" else set()
+    return {_REQUIRED_BY, *guard, *({_SYNC_OPTIONS} if options <= {*_GUARDS, *_MORE_OPTIONS} else set())}
 
 
 def _default(key: str) -> Any:

@@ -8,6 +8,11 @@ from rig.builders.live_objects import DEFAULTS
 from render.live.adopting.spec import chosen_metadata, chosen_spec, find_differences
 from render.live.model import Metadata
 
+OPTIONS = "argocd.argoproj.io/sync-options"
+GUARDS = {
+    OPTIONS: "Prune=false,Delete=confirm,ServerSideApply=true",
+    "kustomize.toolkit.fluxcd.io/prune": "disabled",
+}
 RUNTIME = {"apiVersion": "pkg.crossplane.io/v1beta1", "kind": "DeploymentRuntimeConfig", "name": "default"}
 
 
@@ -55,6 +60,11 @@ def test_notes_of_other_tools_are_left_out() -> None:
         "labels": {"team": "a"},
         "annotations": {"note": "b"},
     }
+    assert chosen_metadata(Metadata("a", annotations=GUARDS)) == {}
+    kept = {**GUARDS, OPTIONS: f"{GUARDS[OPTIONS]},Replace=true"}
+    assert chosen_metadata(Metadata("a", annotations=kept)) == {"annotations": {OPTIONS: kept[OPTIONS]}}
+    mine = {OPTIONS: "Prune=false", "kustomize.toolkit.fluxcd.io/prune": "disabled"}
+    assert chosen_metadata(Metadata("a", annotations=mine)) == {"annotations": mine}
     assert chosen_metadata(Metadata("a", labels={"app.kubernetes.io/managed-by": "me"})) == {
         "labels": {"app.kubernetes.io/managed-by": "me"}
     }
