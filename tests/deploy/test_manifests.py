@@ -290,14 +290,18 @@ def test_the_application_names_the_plugin_and_syncs_by_itself() -> None:
     assert spec["syncPolicy"]["syncOptions"] == ["SkipDryRunOnMissingResource=true"]
 
 
-@pytest.mark.parametrize("name", ["application", "commit", "cronjob", "hydrator"])
+@pytest.mark.parametrize(
+    "name",
+    ["application", "applicationset", "commit", "cronjob", "fleet-cronjob", "hydrator", "kargo", "strategy"],
+)
 def test_kubectl_reads_an_example_as_we_do(name: str, tmp_path: Path) -> None:
     (tmp_path / "object.yaml").write_bytes((DEPLOY / f"examples/{name}.yaml").read_bytes())
     (tmp_path / "kustomization.yaml").write_text("resources: [object.yaml]\n")
 
-    [read] = parsed(kubectl("kustomize", tmp_path))
+    read = parsed(kubectl("kustomize", tmp_path))
 
-    assert read == read_one(DEPLOY / f"examples/{name}.yaml")
+    written = parsed((DEPLOY / f"examples/{name}.yaml").read_bytes())
+    assert sorted(read, key=str) == sorted(written, key=str)
 
 
 def uncommented(text: str, key: str) -> str:
@@ -512,15 +516,22 @@ def test_the_page_for_argo_cd_names_every_file_of_the_component() -> None:
 
 def test_nothing_in_the_folder_is_unknown_to_these_tests() -> None:
     assert sorted(os.path.relpath(path, DEPLOY) for path in DEPLOY.rglob("*") if path.is_file()) == [
+        "ci/fleet.yaml",
+        "ci/gate.yaml",
         "ci/github.yaml",
         "ci/gitlab.yaml",
+        "ci/promote.yaml",
         "ci/renovate.json",
         "dist.sh",
         "examples/application.yaml",
+        "examples/applicationset.yaml",
         "examples/commit.yaml",
         "examples/cronjob.yaml",
+        "examples/fleet-cronjob.yaml",
         "examples/git-config",
         "examples/hydrator.yaml",
+        "examples/kargo.yaml",
+        "examples/strategy.yaml",
         "health/argocd-cm.yaml",
         "health/kustomization.yaml",
         "kustomization.yaml",

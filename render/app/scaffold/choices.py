@@ -34,6 +34,13 @@ class Choices:
     image: str = f"registry.example.org/xplock:{__version__}"
     # The branch that the plugin may commit locks to, if any.
     commit_to: str | None = None
+    # The folder whose versions are promoted to this one.
+    origin: str = "clusters/staging"
+    # The environments below a folder with many projects, in their order, and how far below the projects are.
+    environments: tuple[str, ...] = ("staging", "production")
+    depth: int = 1
+    # In how many parts these are locked; 0 for one call.
+    shards: int = 0
 
 
 def check_choices(choices: Choices) -> None:
@@ -41,14 +48,21 @@ def check_choices(choices: Choices) -> None:
     if not is_dns_label(choices.name):
         why = "an Application has small letters, digits and dashes in its name, 63 at most"
         raise InvalidChoice("a name", choices.name, why, "--name NAME")
-    parts = PurePosixPath(choices.path).parts
-    if ".." in parts or not all(map(_PART.fullmatch, parts)):
-        why = "it leads out of the repository, or has characters that a shell would replace"
-        raise InvalidChoice("a path", choices.path, why, "--path PATH")
+    _check_path(choices.path, "a path", "--path PATH")
+    _check_path(choices.origin, "a folder to promote from", "--promote-from DIR")
+    for name in choices.environments:
+        _check_path(name, "an environment", "correct `environments` in xplock.yaml")
     check_url(choices.repository)
     parse_reference(choices.image)
     if choices.commit_to is not None:
         _check_listable(choices.repository, choices.commit_to)
+
+
+def _check_path(path: str, what: str, option: str) -> None:
+    parts = PurePosixPath(path).parts
+    if ".." in parts or not all(map(_PART.fullmatch, parts)):
+        why = "it leads out of the repository, or has characters that a shell would replace"
+        raise InvalidChoice(what, path, why, option)
 
 
 def _check_listable(repository: str, branch: str) -> None:

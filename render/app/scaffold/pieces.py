@@ -3,18 +3,21 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from render.app.scaffold.choices import Choices
 from render.app.scaffold.files import File, check_way, writing
 from render.app.scaffold.names import APPLICATION, job_name
 from render.commands import as_path, shell
+from render.names import dns_label
 from render.system.files import LOCK_FILE
 from render.views.templating import fill_template
 from render.yaml.writer import format_document
 
 CI_SERVERS = ("github", "gitlab")
+PROMOTIONS = ("actions", "kargo", "gitops-promoter")
 SAMPLE = "provider.yaml"
 
 _BRANCH = "main"
@@ -46,6 +49,9 @@ _INSTALL = (
     Piece("health", "health/kustomization.yaml"),
     Piece("argocd-cm", "health/argocd-cm.yaml"),
 )
+_APPLICATION_SET = Piece("applicationset", "argocd/applicationset.yaml")
+_CRON_JOB = Piece("cronjob", "argocd/cronjob.yaml")
+_RESOURCES = Piece("resources", "argocd/kustomization.yaml")
 # Those by which an install is known, whatever else is in its folder.
 INSTALL_FILES = tuple(piece.path for piece in _INSTALL[:3])
 _JSON = (_RENOVATE.template,)
@@ -58,20 +64,38 @@ class Extras(NamedTuple):
     hydrate: bool = False
     renovate: bool = False
     cron_job: bool = False
+    promote: str | None = None
 
 
-def choose_pieces(extras: Extras | None = None, *, sample: bool) -> list[Piece]:
-    """Return the files of a project; the hydrator needs another Application."""
+def choose_pieces(extras: Extras | None = None, *, sample: bool, name: str = "") -> list[Piece]:
+    """Return the files of a project with this name; the hydrator needs another Application."""
     wanted = extras or Extras()
     return [
         *([Piece("provider", SAMPLE)] if sample else []),
         Piece("hydrator" if wanted.hydrate else "application", APPLICATION),
-        *([Piece("cronjob", "argocd/cronjob.yaml")] if wanted.cron_job else []),
-        Piece("resources", "argocd/kustomization.yaml"),
+        *([_CRON_JOB] if wanted.cron_job else []),
+        _RESOURCES,
         _HOOKS,
         *([_CI[wanted.ci]] if wanted.ci else []),
         *([_RENOVATE] if wanted.renovate else []),
+        *(_promotion(wanted.promote, name) if wanted.promote else []),
     ]
+
+
+def _promotion(way: str, name: str) -> list[Piece]:
+    """Return the files by which versions get here from another folder; a workflow of its own for each project."""
+    if way == "kargo":
+        return [Piece("kargo", "promotion/kargo.yaml")]
+    if way == "actions":
+        return [Piece("promote", f".github/workflows/xplock-promote-{name}.yaml", shared=True)]
+    gate = Piece("gate", f".github/workflows/xplock-gate-{name}.yaml", shared=True)
+    return [Piece("strategy", "promotion/strategy.yaml"), gate]
+
+
+def choose_fleet(choices: Choices) -> list[Piece]:
+    """Return the files for all projects below a folder: their Applications, and what locks them in several parts."""
+    fleet = Piece("fleet", f".github/workflows/xplock-fleet-{choices.name}.yaml", shared=True)
+    return [_APPLICATION_SET, *([_CRON_JOB, fleet] if choices.shards else []), _RESOURCES]
 
 
 def choose_install(choices: Choices) -> list[Piece]:
@@ -79,31 +103,39 @@ def choose_install(choices: Choices) -> list[Piece]:
     return [*_INSTALL, *([Piece("commit", "commit.yaml")] if choices.commit_to else [])]
 
 
-def format_piece(template: str, choices: Choices, *, cron_job: bool = False) -> str:
+def format_piece(template: str, choices: Choices, *, cron_job: bool = False, fleet: bool = False) -> str:
     """Fill a template; every value becomes one scalar."""
     suffix, write = ("json", json.dumps) if template in _JSON else ("yaml", _yaml)
-    scalars = {key: write(value) for key, value in _values(choices).items()}
-    flags = {"commits": bool(choices.commit_to), "cron_job": cron_job}
-    return fill_template(f"init/{template}.{suffix}.j2", **flags, **scalars)
+    scalars: dict[str, object] = {key: write(value) for key, value in _values(choices).items()}
+    lists = {
+        "environments": list(map(write, choices.environments)),
+        "parts": list(range(1, choices.shards + 1)),
+    }
+    flags = {
+        "commits": bool(choices.commit_to),
+        "cron_job": cron_job,
+        "shards": choices.shards,
+        "fleet": fleet,
+    }
+    return fill_template(f"init/{template}.{suffix}.j2", **flags, **lists, **scalars)
 
 
-def format_file(piece: Piece, choices: Choices, *, cron_job: bool = False) -> File:
+def format_file(piece: Piece, choices: Choices, *, cron_job: bool = False, fleet: bool = False) -> File:
     """Return the text of a file, and its part of a shared file."""
-    text = format_piece(piece.template, choices, cron_job=cron_job)
+    text = format_piece(piece.template, choices, cron_job=cron_job, fleet=fleet)
     return File(text.encode(), _part(piece, text) if piece.shared else "", piece.below)
 
 
-def place_files(
-    pieces: Sequence[Piece], choices: Choices, project: Path, top: Path, *, cron_job: bool = False
-) -> dict[Path, File]:
+def place_files(pieces: Sequence[Piece], choices: Choices, project: Path, top: Path) -> dict[Path, File]:
     """Return every file by its path; raise if something on the way to it is not a folder."""
     files = {}
+    cron_job, fleet = _CRON_JOB in pieces, _APPLICATION_SET in pieces
     for piece in pieces:
         base = top if piece.shared else project
         path = base / piece.path
         with writing(path):
             check_way(base, path)
-        files[path] = format_file(piece, choices, cron_job=cron_job)
+        files[path] = format_file(piece, choices, cron_job=cron_job, fleet=fleet)
     return files
 
 
@@ -120,10 +152,13 @@ def _yaml(value: str) -> str:
 
 def _values(choices: Choices) -> Mapping[str, str]:
     here = "" if choices.path == "." else f"{choices.path}/"
+    origin = PurePosixPath(choices.origin)
+    repository = PurePosixPath(urlsplit(choices.repository).path or "/").name.removesuffix(".git")
     return {
         "application": choices.name,
         "job": job_name(choices.name),
         "repository": choices.repository,
+        "git_repository": dns_label(repository.lower()) or "repository",
         # Kubernetes replaces $(NAME) in commands and variables.
         "clone": choices.repository.replace("$", "$$"),
         "credential": f"credential.{choices.repository}.helper".replace("$", "$$"),
@@ -137,4 +172,14 @@ def _values(choices: Choices) -> Mapping[str, str]:
         "rendered_branch": f"rendered/{choices.name}",
         # The hydrator owns all of the folder that it writes to, which cannot be the top.
         "rendered_path": choices.name if choices.path == "." else choices.path,
+        "origin": choices.origin,
+        "origin_name": dns_label(origin.name.lower()) or "origin",
+        "origin_lock": str(origin / LOCK_FILE),
+        "origin_branch": f"rendered/{dns_label(origin.name.lower()) or 'origin'}",
+        "promotion_branch": f"xplock/promote-{choices.name}",
+        "promote_group": f"{job_name(choices.name)}-promote",
+        "fleet_group": f"{job_name(choices.name)}-fleet",
+        "projects": f"{here}{'/'.join('*' * choices.depth)}",
+        "own_folder": f"{here}argocd",
+        "environment_label": f"{{{{ index .path.segments {here.count('/')} }}}}",
     }

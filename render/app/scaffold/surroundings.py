@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from render.app.scaffold.choices import Choices
@@ -42,7 +42,8 @@ def choose(around: Surroundings, given: Mapping[str, str | None]) -> Choices:
     """Return the values that were given, else found, else those of the example."""
     found = {"name": around.name, "repository": around.url, "path": around.path}
     known = [*found.items(), *given.items()]
-    choices = replace(Choices(), **{key: value for key, value in known if value is not None})
+    values: dict[str, Any] = {key: value for key, value in known if value is not None}
+    choices = replace(Choices(), **values)
     return replace(choices, path=PurePosixPath(choices.path).as_posix())
 
 

@@ -56,6 +56,9 @@ def write_committed(
         if one.changes and (to_branch or message):
             output.say(line)
             output.result(format_pull_request(one.changes, one.subject) if to_branch else one.message)
+        elif to_branch:
+            # Where the text of a pull request is the result, there is none.
+            output.say(line)
         elif output.verbosity >= 0:
             output.result(f"{line}\n")
 

@@ -1,6 +1,7 @@
 """xplock init: a scaffold to start from."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,23 +9,28 @@ import click
 
 from render.app.scaffold.demo import scaffold_demo
 from render.app.scaffold.files import File, ScaffoldReport
-from render.app.scaffold.pieces import CI_SERVERS, SAMPLE, Extras
-from render.app.scaffold.scaffold import scaffold_install, scaffold_project
+from render.app.scaffold.pieces import CI_SERVERS, PROMOTIONS, SAMPLE, Extras
+from render.app.scaffold.scaffold import scaffold_fleet, scaffold_install, scaffold_project
 from render.cli.operator_options import operator_settings
 from render.cli.options import output_option
 from render.cli.output import Output
 from render.system.boundary import real_path
 from render.texts import visible
 
+_SHARED = ("repository", "image", "force")
 # The options that say something about a kind of scaffold.
-_OF_PROJECT = ("name", "path", "ci", "hydrate", "renovate", "cron_job")
-_OF_INSTALL = ("commit_to",)
-_OF_NO_DEMO = ("repository", "image", "force")
+_OPTIONS = {
+    "a project": ("name", "path", "ci", "hydrate", "renovate", "cron_job", "promote", "origin", *_SHARED),
+    "--argocd": ("commit_to", *_SHARED),
+    "--applicationset": ("name", "path", "shards", *_SHARED),
+    "--demo": (),
+}
 
 
 @click.command(
     epilog="Examples: xplock init; xplock init clusters/production --ci github --renovate; "
-    "xplock init --argocd argocd/xplock; xplock init --demo demo"
+    "xplock init clusters/production --promote actions --promote-from clusters/staging; "
+    "xplock init clusters --applicationset --shards 4; xplock init --argocd argocd/xplock; xplock init --demo demo"
 )
 @click.argument("folder", metavar="[DIR]", default=Path(), type=click.Path(file_okay=False, path_type=Path))
 @click.option(
@@ -34,6 +40,12 @@ _OF_NO_DEMO = ("repository", "image", "force")
 )
 @click.option(
     "--demo", is_flag=True, help="Instead, write a project whose packages need no registry into DIR."
+)
+@click.option(
+    "--applicationset",
+    is_flag=True,
+    help="Instead, write an ApplicationSet for all project folders below DIR, which rolls a commit out from one "
+    "environment to the next.",
 )
 @click.option("--name", metavar="NAME", help="The Application's name, instead of the folder's.")
 @click.option("--repo", "repository", metavar="URL", help="The repository, instead of git's remote origin.")
@@ -49,6 +61,23 @@ _OF_NO_DEMO = ("repository", "image", "force")
     "--renovate", is_flag=True, help="Also write a configuration for Renovate, which locks what it upgrades."
 )
 @click.option("--cron-job", is_flag=True, help="Also write a CronJob that locks and pushes.")
+@click.option(
+    "--promote",
+    type=click.Choice(PROMOTIONS),
+    help="Also write what proposes the versions of another folder here: a workflow, or objects for Kargo or gitops-promoter.",
+)
+@click.option(
+    "--promote-from",
+    "origin",
+    metavar="DIR",
+    help="The folder whose versions come here, such as clusters/staging.",
+)
+@click.option(
+    "--shards",
+    type=click.IntRange(2, 256),
+    metavar="N",
+    help="With --applicationset: also write an Indexed CronJob and a workflow that lock the projects in N parts.",
+)
 @click.option(
     "--commit-to",
     metavar="BRANCH",
@@ -66,6 +95,7 @@ def init(
     folder: Path,
     argocd: bool,
     demo: bool,
+    applicationset: bool,
     dry_run: bool,
     form: str,
     **given: Any,
@@ -75,8 +105,9 @@ def init(
     Files that belong to the top of a repository, such as .pre-commit-config.yaml, are written there. Without --force,
     files that exist stay as they are; those at the top always do, and the lines to add to them are printed.
     """
-    _check_options(given, argocd=argocd, demo=demo)
-    report = _scaffold(folder, given, argocd=argocd, demo=demo, dry_run=dry_run)
+    kinds = {"--argocd": argocd, "--demo": demo, "--applicationset": applicationset}
+    kind = _check_options(given, [option for option, chosen in kinds.items() if chosen])
+    report = _scaffold(kind, folder, given, dry_run=dry_run)
     if form == "json":
         output.result_json(_report_document(folder, report, dry_run=dry_run))
     elif output.verbosity >= 0:
@@ -91,33 +122,36 @@ def init(
         _advise(output, path, file)
 
 
-def _check_options(given: dict[str, Any], *, argocd: bool, demo: bool) -> None:
-    if argocd and demo:
-        raise click.UsageError("--argocd and --demo exclude each other")
-    if demo:
-        foreign = [*_OF_PROJECT, *_OF_INSTALL, *_OF_NO_DEMO]
-    else:
-        foreign = [*(_OF_PROJECT if argocd else _OF_INSTALL)]
-    used = [_option(name) for name in foreign if given[name]]
+def _check_options(given: dict[str, Any], chosen: Sequence[str]) -> str:
+    """Return the kind of scaffold; raise for an option of another kind."""
+    if len(chosen) > 1:
+        raise click.UsageError(f"{' and '.join(chosen)} exclude each other")
+    kind = chosen[0] if chosen else "a project"
+    used = [_option(name) for name, value in given.items() if value and name not in _OPTIONS[kind]]
     if used:
-        scaffold = "--demo" if demo else "--argocd" if argocd else "a project"
-        raise click.UsageError(f"{', '.join(used)}: not an option of {scaffold}")
+        raise click.UsageError(f"{', '.join(used)}: not an option of {kind}")
+    if given["origin"] and not given["promote"]:
+        raise click.UsageError("--promote-from needs --promote")
+    return kind
 
 
 def _option(name: str) -> str:
-    return "--repo" if name == "repository" else f"--{name.replace('_', '-')}"
+    known = {"repository": "--repo", "origin": "--promote-from"}
+    return known.get(name) or f"--{name.replace('_', '-')}"
 
 
-def _scaffold(
-    folder: Path, given: dict[str, Any], *, argocd: bool, demo: bool, dry_run: bool
-) -> ScaffoldReport:
+def _scaffold(kind: str, folder: Path, given: dict[str, Any], *, dry_run: bool) -> ScaffoldReport:
     limits = operator_settings().limits
-    if demo:
+    if kind == "--demo":
         return scaffold_demo(folder, limits, dry_run=dry_run)
-    force = given.pop("force")
+    force, shards = given.pop("force"), given.pop("shards")
     extras = Extras(**{name: given.pop(name) for name in Extras._fields})
-    if argocd:
+    if kind == "--argocd":
         return scaffold_install(folder, given, limits, force=force, dry_run=dry_run)
+    if kind == "--applicationset":
+        return scaffold_fleet(folder, given, limits, shards=shards, force=force, dry_run=dry_run)
+    # A promotion by gitops-promoter is between branches, which the hydrator writes.
+    extras = extras._replace(hydrate=extras.hydrate or extras.promote == "gitops-promoter")
     return scaffold_project(folder, given, extras, limits, force=force, dry_run=dry_run)
 
 

@@ -12,8 +12,10 @@ from render.app.scaffold.choices import Choices
 from render.app.scaffold.files import write_scaffold
 from render.app.scaffold.pieces import (
     CI_SERVERS,
+    PROMOTIONS,
     Extras,
     Piece,
+    choose_fleet,
     choose_install,
     choose_pieces,
     format_file,
@@ -21,12 +23,20 @@ from render.app.scaffold.pieces import (
     place_files,
 )
 from render.commands import as_path, shell
+from render.names import is_dns_label
 from render.system.files import InvalidFile
 
 PIECES = [
     *choose_pieces(Extras(ci="github", renovate=True), sample=True),
     *choose_pieces(Extras(ci="gitlab", hydrate=True, cron_job=True), sample=True),
+    *(
+        piece
+        for way in PROMOTIONS
+        for piece in choose_pieces(Extras(promote=way), sample=False, name="production")
+        if piece.template not in ("application", "resources", "pre-commit")
+    ),
     *choose_install(Choices(commit_to="main")),
+    *choose_fleet(Choices(name="clusters", shards=4)),
 ]
 TEMPLATES = sorted({piece.template for piece in PIECES})
 DEPLOYED = {
@@ -34,14 +44,25 @@ DEPLOYED = {
     "argocd-cm": "health/argocd-cm.yaml",
     "commit": "examples/commit.yaml",
     "cronjob": "examples/cronjob.yaml",
+    "gate": "ci/gate.yaml",
     "github": "ci/github.yaml",
     "gitlab": "ci/gitlab.yaml",
     "health": "health/kustomization.yaml",
     "hydrator": "examples/hydrator.yaml",
+    "kargo": "examples/kargo.yaml",
     "kustomization": "kustomization.yaml",
     "plugin": "plugin.yaml",
+    "promote": "ci/promote.yaml",
     "renovate": "ci/renovate.json",
     "repo-server": "repo-server.yaml",
+    "strategy": "examples/strategy.yaml",
+}
+# Those for many projects, and the values that they are deployed with.
+FLEET = Choices(name="clusters", path="clusters", shards=4)
+OF_FLEET = {
+    "applicationset": "examples/applicationset.yaml",
+    "cronjob": "examples/fleet-cronjob.yaml",
+    "fleet": "ci/fleet.yaml",
 }
 HOSTILE = [
     'quote" and more',
@@ -78,8 +99,17 @@ def test_with_the_default_values_a_file_is_the_deployed_one(template: str) -> No
     assert format_piece(template, Choices()) == (DEPLOY / DEPLOYED[template]).read_text()
 
 
+@pytest.mark.parametrize("template", OF_FLEET)
+def test_with_the_values_of_a_fleet_a_file_is_the_deployed_one(template: str) -> None:
+    assert format_piece(template, FLEET, fleet=True) == (DEPLOY / OF_FLEET[template]).read_text()
+
+
 def test_what_is_only_in_a_scaffold_is_known() -> None:
-    assert sorted(set(TEMPLATES) - DEPLOYED.keys()) == ["pre-commit", "provider", "resources"]
+    assert sorted(set(TEMPLATES) - DEPLOYED.keys() - OF_FLEET.keys()) == [
+        "pre-commit",
+        "provider",
+        "resources",
+    ]
     assert (
         sorted(path.name.split(".")[0] for path in (TOP / "render/views/templates/init").iterdir())
         == TEMPLATES
@@ -89,11 +119,10 @@ def test_what_is_only_in_a_scaffold_is_known() -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_a_value_never_becomes_anything_but_a_value(template: str, text: str) -> None:
-    [plain] = parsed(format_piece(template, Choices("a-name", "a-url", "a-path", "an-image")).encode())
+    expected: Any = parsed(format_piece(template, Choices("a-name", "a-url", "a-path", "an-image")).encode())
 
-    [made] = parsed(format_piece(template, Choices(text, text, text, text)).encode())
+    made = parsed(format_piece(template, Choices(text, text, text, text)).encode())
 
-    expected = plain
     for old in ("a-name", "a-url", "a-path", "an-image"):
         expected = replaced(expected, old, text)
     expected = replaced(expected, "xplock-a-name", f"xplock-{text}"[:52].rstrip("-"))
@@ -102,7 +131,19 @@ def test_a_value_never_becomes_anything_but_a_value(template: str, text: str) ->
     expected = replaced(expected, "credential.a-url.helper", f"credential.{text}.helper")
     rest = r"/.*(\.ya?ml|\.json|\bKustomization)$"
     expected = replaced(expected, f"^a\\-path{rest}", f"^{re.escape(text)}{rest}")
+    if template == "strategy":
+        reference = made[0]["spec"]["gitRepositoryRef"]
+        assert is_dns_label(reference["name"])
+        expected[0]["spec"]["gitRepositoryRef"] = reference
+    label = "{{ index .path.segments %d }}"
+    expected = replaced(expected, label % 1, label % (1 + text.count("/")))
+    expected = replaced(expected, "xplock/promote-a-name", f"xplock/promote-{text}")
+    for end in ("promote", "fleet"):
+        job = f"xplock-{text}"[:52].rstrip("-")
+        expected = replaced(expected, f"xplock-a-name-{end}", f"{job}-{end}")
     for old, new in (
+        ("a-path/*", "/*"),
+        ("a-path/argocd", "/argocd"),
         ("a-path/*.{yaml,yml}", "/*.{yaml,yml}"),
         ("a-path/crossplane.lock.yaml", "/crossplane.lock.yaml"),
     ):
@@ -169,6 +210,9 @@ def test_whatever_is_at_the_top_of_a_repository_is_shared() -> None:
     assert shared == {
         ".pre-commit-config.yaml",
         ".github/workflows/xplock.yaml",
+        ".github/workflows/xplock-fleet-clusters.yaml",
+        ".github/workflows/xplock-gate-production.yaml",
+        ".github/workflows/xplock-promote-production.yaml",
         ".gitlab-ci.yml",
         "renovate.json",
     }

@@ -145,7 +145,7 @@ def test_nothing_to_commit_pushes_nothing_and_makes_no_branch(
 
     told = capsys.readouterr()
     assert code == 0
-    assert told.out == "Nothing to commit to update: no lock has changed\n"
+    assert (told.out, told.err.count("Nothing to commit to update: no lock has changed\n")) == ("", 1)
     assert git(server, "branch", "--list", "update") == git(root, "branch", "--list", "update") == ""
 
 
@@ -160,7 +160,7 @@ def test_an_update_that_is_no_longer_needed_is_left_and_named(
 
     told = capsys.readouterr()
     assert (code, head(server, "update")) == (0, before)
-    assert "Nothing to commit to update" in told.out
+    assert "Nothing to commit to update" in told.err
     assert f"git -C {fresh / 'shop'} push origin --delete update" in told.err
 
 

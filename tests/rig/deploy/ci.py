@@ -31,6 +31,12 @@ def read_job(server: str) -> Job:
     return Job({line: line for line in job["script"]}, job["variables"])
 
 
+def read_workflow(path: Path, name: str) -> Job:
+    """Return a job of a workflow for GitHub; an expression stays in its variables, for the test to replace."""
+    job = read_one(path)["jobs"][name]
+    return Job({step["name"]: step["run"] for step in job["steps"] if "run" in step}, job["env"])
+
+
 def fresh_clone(server: Path, folder: Path) -> Path:
     """Clone as CI servers do: one commit of one branch, detached."""
     git(server.parent, "clone", "--quiet", "--depth=1", f"file://{server}", str(folder))
@@ -48,9 +54,13 @@ def run_job(job: Job, clone: Path, environ: Mapping[str, str]) -> dict[str, int]
         done = subprocess.run(
             ["sh", "-e", "-c", script],
             cwd=clone,
-            env={**os.environ, "PATH": path, "CI": "true", **job.variables, **environ},
+            env={**os.environ, "PATH": path, "CI": "true", **_texts(job.variables), **environ},
             stdin=subprocess.DEVNULL,
             timeout=SECONDS,
         )
         codes[name] = done.returncode
     return codes
+
+
+def _texts(variables: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in variables.items()}
