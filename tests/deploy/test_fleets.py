@@ -185,18 +185,21 @@ def test_kargo_watches_the_lock_that_it_copies_and_nothing_else() -> None:
 
 @pytest.fixture
 def rendered(world: World, server: Path, tmp_path: Path) -> dict[str, str]:
-    """Branches as the source hydrator writes them, before and after an upgrade of production; their commits."""
-    world.project(PRODUCTION, "net:v1.0.0")
-    lock(world, PRODUCTION)
-    old = push(world, server)
-    world.project(PRODUCTION, "net:v1.1.0")
-    lock(world, PRODUCTION)
-    new = push(world, server)
+    """The commits of a branch as the source hydrator writes them, before and after an upgrade of production."""
+    return hydrated(world, server, tmp_path, "net:v1.0.0", "net:v1.1.0")
+
+
+def hydrated(world: World, server: Path, tmp_path: Path, *roots: str) -> dict[str, str]:
+    commits = []
+    for root in roots:
+        world.project(PRODUCTION, root)
+        lock(world, PRODUCTION)
+        commits.append(push(world, server))
     git(tmp_path, "clone", "--quiet", str(server), "hydrator")
     git(tmp_path / "hydrator", "checkout", "--quiet", "--orphan", "rendered/production")
     git(tmp_path / "hydrator", "rm", "-rfq", ".")
     made = {}
-    for name, commit in (("BASE", old), ("HEAD", new)):
+    for name, commit in zip(("BASE", "HEAD"), commits, strict=True):
         (tmp_path / "hydrator/hydrator.metadata").write_text(json.dumps({"drySha": commit}, indent=2))
         git(tmp_path / "hydrator", "add", "hydrator.metadata")
         git(tmp_path / "hydrator", "commit", "--quiet", "--message", commit)
@@ -218,6 +221,16 @@ def test_the_gate_shows_what_a_promotion_changes(
 
     assert set(codes.values()) == {0}
     assert "| `v1.0.0` | `v1.1.0` |" in (tmp_path / "temp/GITHUB_STEP_SUMMARY").read_text()
+
+
+def test_the_gate_refuses_what_the_api_server_would_refuse(
+    world: World, server: Path, tmp_path: Path
+) -> None:
+    world.publish("store v1.0.0", kind="Provider", defines=["buckets.store.example.org v1"])
+    world.publish("store v1.1.0", kind="Provider", defines=["buckets.store.example.org v2"])
+    commits = hydrated(world, server, tmp_path, "store:v1.0.0", "store:v1.1.0")
+
+    assert set(gate(server, tmp_path, commits).values()) == {3}
 
 
 def test_the_gate_refuses_what_could_not_be_rendered(
