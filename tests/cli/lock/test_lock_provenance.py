@@ -196,6 +196,29 @@ def test_what_is_locked_is_thrown_out_if_its_signer_is_not_allowed_any_more(worl
     assert f"{HOME}/tool changes from v1.1.0 to v1.0.0: " in done.stderr
 
 
+@pytest.mark.parametrize(("signing", "code"), [(BY_KEY, 0), (STRANGER, 4)], ids=["known", "stranger"])
+def test_what_is_leaving_has_to_be_signed_for_an_operator(
+    signing: Signing, code: int, world: World, tmp_path: Path
+) -> None:
+    world.publish("other v1.0.0")
+    attach(world, "v1.1.0", signing.sign(digest_of(world, "v1.1.0")))
+    project = world.project("shop", "other", "tool")
+    assert lock(project).code == 0
+    world.project("shop", "other")
+    assert lock(project).code == 0
+    excepted = f"exceptions: [{{source: {at('other')}, rule: provenance, reason: our own}}]"
+    operator = tmp_path / "operator.yaml"
+    operator.write_text(signed_by(OF_KEY).replace("policy: {", f"policy: {{{excepted}, "))
+    environ = {"XPLOCK_POLICY": str(operator)}
+
+    assert run_command("lock", project.name, environ=environ).code == 0
+    done = run_command("render", project.name, environ=environ)
+
+    assert package(project).signed_by == ((f"sha256:{fingerprint(KEY)}",) if code == 0 else ())
+    assert done.code == code
+    assert ("is not signed by a signer that is allowed" in done.stderr) is bool(code)
+
+
 def test_a_changed_signer_shows_in_the_report_and_in_diff(world: World) -> None:
     attach(world, "v1.0.0", BY_KEY.sign(digest_of(world, "v1.0.0")))
     attach(world, "v1.1.0", BY_CERTIFICATE.sign(digest_of(world, "v1.1.0")))
