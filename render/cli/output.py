@@ -15,6 +15,8 @@ _RED, _GREEN, _YELLOW, _PLAIN = "\x1b[1;31m", "\x1b[1;32m", "\x1b[1;33m", "\x1b[
 _CHANGES = {
     **dict.fromkeys(("Added", "Returned", "Attached"), _GREEN),
     **dict.fromkeys(("Updated", "Moved", "Leaving", "Detached", "Held", "Provided", "Waiting"), _YELLOW),
+    "Can be upgraded now": _GREEN,
+    "Held back": _YELLOW,
     **dict.fromkeys(("Off", "Released", "Removed", "Dropped", "Unpinned"), _RED),
 }
 

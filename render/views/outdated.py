@@ -1,6 +1,6 @@
 """Locked packages with newer versions: those that every dependant accepts, and the newest of all."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +14,9 @@ from render.versions.requests import Request
 from render.versions.semantic import Step, order_candidates, step_between
 from render.versions.version import Version
 from render.views.closure.links import Closure, Link, read_closure, root_request
+from render.views.fitting import format_table, short_digests, short_names
 from render.views.labels import format_locked, format_step, step_document
 
-_HEADER = ("SOURCE", "LOCKED", "WANTED", "LATEST", "STEP", "HELD BACK BY")
 _NOTHING = "-"
 _SHOWN_HOLDERS = 3
 
@@ -29,8 +29,10 @@ class Holder:
     source: Source | None
     accepts: str
 
-    def __str__(self) -> str:
-        return f"{self.source or 'you'} ({self.accepts})"
+    def told(self, names: Mapping[Source, str]) -> str:
+        """Return it as a few words, by the names that packages have beside each other."""
+        name = names.get(self.source, str(self.source)) if self.source else "you"
+        return f"{name} ({short_digests(self.accepts)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,16 +125,63 @@ def wanted_packages(lock: Lock) -> list[LockedPackage]:
     return [package for package in lock.in_order() if package.state is State.WANTED]
 
 
-def format_standings(standings: Iterable[Standing]) -> str:
-    """Write the table; empty without rows, and without the last column if nothing is held back."""
-    rows = [_HEADER, *(_cells(standing) for standing in standings)]
-    if len(rows) == 1:
-        return ""
-    # An empty column would wrap the header on a narrow terminal.
-    columns = range(len(_HEADER) if any(row[-1] for row in rows[1:]) else len(_HEADER) - 1)
-    widths = [max(len(row[i]) for row in rows) for i in columns]
-    padded = ("  ".join(f"{row[i]:<{widths[i]}}" for i in columns) for row in rows)
-    return "".join(f"{line.rstrip()}\n" for line in padded)
+def format_standings(standings: Sequence[Standing], *, everyone: bool = False) -> str:
+    """Write what can be upgraded now, and what is held back and by whom: the first few, or everyone."""
+    tables = [
+        ("Can be upgraded now", "TO", [one for one in standings if one.newer_within], _wanted_cells, False),
+        ("Held back", "LATEST", [one for one in standings if one.newer_beyond], _latest_cells, True),
+        ("Nothing newer known", "", [one for one in standings if not one.is_outdated], _locked_cells, False),
+    ]
+    blocks = [
+        _table(title, target, found, cells, names=_names(standings) if held else None, everyone=everyone)
+        for title, target, found, cells, held in tables
+        if found
+    ]
+    return "\n".join("".join(f"{line}\n" for line in block) for block in blocks)
+
+
+def _table(
+    title: str,
+    target: str,
+    standings: Sequence[Standing],
+    cells: Callable[[Standing], tuple[str, str]],
+    *,
+    names: Mapping[Source, str] | None,
+    everyone: bool,
+) -> list[str]:
+    known = {str(one.package.source): one for one in standings}
+    rows = {name: (format_locked(one.package), *cells(one)) for name, one in known.items()}
+
+    def holders(source: str) -> str:
+        told = [visible(holder.told(names or {})) for holder in known[source].holders] if names else []
+        return f"by {first_names(told, len(told) if everyone else _SHOWN_HOLDERS)}" if told else ""
+
+    header = ("LOCKED", target, "STEP" if target else "")
+    return [title, *format_table(header, rows, holders)]
+
+
+def _names(standings: Iterable[Standing]) -> dict[Source, str]:
+    """Return how the packages and those who hold them back are called beside each other."""
+    sources = {one.package.source for one in standings}
+    sources |= {holder.source for one in standings for holder in one.holders if holder.source}
+    short = short_names(sorted(map(str, sources)))
+    return {source: short[str(source)] for source in sources}
+
+
+def _wanted_cells(standing: Standing) -> tuple[str, str]:
+    return _cells(standing.wanted, standing.step)
+
+
+def _latest_cells(standing: Standing) -> tuple[str, str]:
+    return _cells(standing.latest, standing.latest_step)
+
+
+def _locked_cells(_standing: Standing) -> tuple[str, str]:
+    return "", ""
+
+
+def _cells(version: Version | None, step: Step | None) -> tuple[str, str]:
+    return visible(version.text) if version else _NOTHING, format_step(step) if step else _NOTHING
 
 
 def standings_document(standings: Iterable[Standing]) -> dict[str, Any]:
@@ -160,20 +209,6 @@ def _document(standing: Standing) -> dict[str, Any]:
             for holder in standing.holders
         ],
     }
-
-
-def _cells(standing: Standing) -> tuple[str, str, str, str, str, str]:
-    holders = [visible(str(holder)) for holder in standing.holders]
-    # The step to WANTED, and the one to LATEST if it is another.
-    steps = dict.fromkeys(step for step in (standing.step, standing.latest_step) if step)
-    return (
-        visible(str(standing.package.source)),
-        format_locked(standing.package),
-        visible(standing.wanted.text) if standing.wanted else _NOTHING,
-        visible(standing.latest.text) if standing.latest else _NOTHING,
-        ", ".join(map(format_step, steps)) or _NOTHING,
-        first_names(holders, _SHOWN_HOLDERS),
-    )
 
 
 def _standing(

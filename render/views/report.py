@@ -1,6 +1,6 @@
 """The report of `lock` as text: what happened to each package, why, and what to do next."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -14,10 +14,12 @@ from render.lock.model import Lock, LockedPackage, Provided, State
 from render.moves import Consent, Strategy
 from render.references import Source
 from render.system.files import LOCK_FILE
-from render.texts import counted, visible
+from render.texts import counted, first_names, visible
 from render.versions.semantic import Step
 from render.views.diff import format_change
+from render.views.fitting import short_names
 from render.views.labels import format_locked, format_step
+from render.views.report_lines import Told, fit_lines, fits, format_lines
 
 # Keys: the words of the report, and steps.
 Counts: TypeAlias = dict[str | Step, int]
@@ -26,7 +28,7 @@ Counts: TypeAlias = dict[str | Step, int]
 Needed: TypeAlias = Mapping[Source, Sequence[str]]
 NOT_NEEDED: Needed = MappingProxyType({})
 
-_WIDTH = len("Detached")
+_SHOWN_DEPENDANTS = 2
 _BREAKING = [step for step in Step if step.may_break]
 # Without packages and inputs that differ, only the text of the file does.
 _REWRITTEN = "only its text, as xplock writes it"
@@ -41,30 +43,44 @@ def format_report(
     several: bool,
     needed: Needed = NOT_NEEDED,
     rewritten: bool = False,
+    fitted: bool = False,
+    everyone: bool = False,
 ) -> str:
-    """Write one line for each change, and a summary; `rewritten` says that the text of the file changes."""
+    """Write one line for each change, and a summary; `rewritten` says that the text of the file changes.
+
+    A fitted report has 80 columns, and the first few of those who require a package, or everyone.
+    """
     changes = find_changes(before, after)
     where = LOCK_FILE if folder == "." else f"{folder}/{LOCK_FILE}"
-    told = [*_lines(changes, after, folder, needed), *_lock_lines(changes, first=not before.inputs)]
-    if rewritten and before == after:
-        told.append(("Changed", f"{where} ({_REWRITTEN})"))
-    lines = [f"{word:<{_WIDTH}} {text}" for word, text in told]
+
+    def tell(reason: Callable[[LockedPackage], str]) -> Iterator[Told]:
+        yield from _lines(changes, after, folder, needed, reason)
+        yield from _lock_lines(changes, first=not before.inputs)
+        if rewritten and before == after:
+            yield "Changed", f"{where} ({_REWRITTEN})"
+
+    lines = format_lines(tell(_reason))
+    if fitted and not fits(lines):
+        names = short_names(str(one.display_source) for lock in (before, after) for one in lock.installed())
+        lines = list(fit_lines(tell(_short_reason(names, everyone=everyone)), names))
     head = [f"{folder}:"] if several and lines else []
     return "".join(f"{line}\n" for line in [*head, *lines, f"{where}: {_summary(changes, after)}"])
 
 
-def _lines(changes: Changes, after: Lock, folder: str, needed: Needed) -> Iterator[tuple[str, str]]:
+def _lines(
+    changes: Changes, after: Lock, folder: str, needed: Needed, reason: Callable[[LockedPackage], str]
+) -> Iterator[Told]:
     """Yield the first word of every line, and the rest of it."""
     # Reviewers look for the steps that may break something, and a long report is cut at its end.
     for old, new in sorted(changes.updated, key=lambda pair: not _may_break(pair)):
-        yield "Updated", f"{new.source} {_versions(old, new)} ({_step(old, new)}{_reason(new)})"
-    yield from (("Added", f"{_pin(new)} ({_reason(new)})") for new in changes.added)
+        yield "Updated", f"{new.source} {_versions(old, new)} ({_step(old, new)}{reason(new)})"
+    yield from (("Added", f"{_pin(new)} ({reason(new)})") for new in changes.added)
     yield from (("Moved", _moved(moved)) for moved in changes.moved)
     yield from (("Off", f"{_pin(new)} ({_off(new, folder)})") for new in changes.deactivated)
     yield from (("Leaving", f"{_pin(new)} ({_leaving(new, folder, needed)})") for new in changes.leaving)
     for old, new in changes.returned:
         was = "was deactivated" if old.state is State.DEACTIVATED else "was leaving"
-        yield "Returned", f"{new.source} {_versions(old, new)} ({_step(old, new)}{_reason(new)}; it {was})"
+        yield "Returned", f"{new.source} {_versions(old, new)} ({_step(old, new)}{reason(new)}; it {was})"
     yield from (("Released", f"{_pin(new)} ({_released(new, folder)})") for new in changes.released)
     yield from (("Removed", f"{_pin(old)} ({removal(old, after)})") for old in changes.removed)
     yield from _attachment_lines(changes)
@@ -74,7 +90,7 @@ def _lines(changes: Changes, after: Lock, folder: str, needed: Needed) -> Iterat
     yield from (("Changed", f"{_pin(one.package)} ({_aspects(one.aspects)})") for one in changes.changed)
 
 
-def _lock_lines(changes: Changes, *, first: bool) -> Iterator[tuple[str, str]]:
+def _lock_lines(changes: Changes, *, first: bool) -> Iterator[Told]:
     """Yield what changed beside the packages; in a first lock every input is new."""
     if changes.inputs and not first:
         yield "Inputs", visible("; ".join(changes.inputs))
@@ -85,7 +101,7 @@ def _aspects(aspects: Differences) -> str:
     return "; ".join(visible(format_change(name, *pair)) for name, pair in aspects.items())
 
 
-def _attachment_lines(changes: Changes) -> Iterator[tuple[str, str]]:
+def _attachment_lines(changes: Changes) -> Iterator[Told]:
     for package in changes.detached:
         yield "Detached", f"{_pin(package)} ({'; '.join(map(visible, package.detached))})"
     for package in changes.attached:
@@ -215,6 +231,21 @@ def _reason(package: LockedPackage) -> str:
     if package.root is not None:
         return "asked for"
     return "required by " + ", ".join(map(visible, package.required_by))
+
+
+def _short_reason(names: Mapping[str, str], *, everyone: bool) -> Callable[[LockedPackage], str]:
+    """Return what tells why a package is there by short names, with the first dependants or everyone."""
+
+    def reason(package: LockedPackage) -> str:
+        if package.root is not None:
+            return _reason(package)
+        told = [
+            " ".join(names.get(word, word) for word in visible(text).split(" "))
+            for text in package.required_by
+        ]
+        return f"required by {first_names(told, len(told) if everyone else _SHOWN_DEPENDANTS)}"
+
+    return reason
 
 
 def _versions(old: LockedPackage, new: LockedPackage) -> str:

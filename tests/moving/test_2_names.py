@@ -315,9 +315,10 @@ def test_locking_says_what_it_holds_back(shop: Path, capsys: pytest.CaptureFixtu
     lines = capsys.readouterr().out.splitlines()
     assert code == 0
     assert lines[0].startswith(f"Updated  {HOME}/app v1.0.0 -> v1.1.0")
-    assert lines[1] == (
-        f"Held     {HOME}/base stays at v1.0.0 until the cluster has synced this lock; after that it may change"
-    )
+    assert lines[1:3] == [
+        f"Held     {HOME}/base stays at v1.0.0 until the cluster has synced",
+        "           this lock; after that it may change",
+    ]
 
 
 # What somebody wrote into a lock.

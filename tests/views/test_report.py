@@ -342,3 +342,47 @@ def test_the_document_has_a_list_for_everything_that_can_happen() -> None:
     assert document["detached"][0]["detached"] == [USED]
     assert document["unpinned"][0]["pins"] == [{"tag": "v0.9.0", "digest": digest("a")}]
     assert document["held"][0]["heldBy"] == [f"{ACME}/app"]
+
+
+def test_a_long_report_fits_80_columns_and_names_shared_places_once() -> None:
+    names = [f"upbound/provider-azure-dbforpostgresql-{i}" for i in range(4)]
+    dependants = [f"upbound/configuration-observability-oss-{i}" for i in range(5)]
+    after = lock(
+        [
+            *[package(f"{name} v0.42.0") for name in names],
+            *[package(f"{name} v1.0.0", *names) for name in dependants],
+        ]
+    )
+
+    text = format_report(".", Lock(), after, several=False, fitted=True)
+    everyone = format_report(".", Lock(), after, several=False, fitted=True, everyone=True)
+
+    assert max(map(len, [*text.splitlines(), *everyone.splitlines()])) <= 80
+    assert text.count("xpkg.example.org/upbound/") == 1
+    assert (
+        "           provider-azure-dbforpostgresql-0   v0.42.0\n"
+        "             (required by configuration-observability-oss-0,\n"
+        "              configuration-observability-oss-1 and 3 more)\n" in text
+    )
+    assert "configuration-observability-oss-4)" in everyone
+
+
+def test_a_command_in_a_long_report_can_be_pasted() -> None:
+    app, left = package("app v1.0.0"), package("crossplane-contrib/function-patch-and-transform v0.2.1")
+    before = lock([app, left])
+    after = lock([app, replace(left, state=State.ORPHANED, root=None)])
+
+    text = format_report("clusters/production", before, after, several=False, fitted=True)
+
+    assert (
+        "           nothing requires it any more; held until:\n"
+        f"           xplock retire {left.source} -C clusters/production\n" in text
+    )
+
+
+def test_a_short_report_is_the_same_as_in_full() -> None:
+    after = lock([package("app v1.0.0")])
+
+    assert format_report(".", Lock(), after, several=False, fitted=True) == format_report(
+        ".", Lock(), after, several=False
+    )

@@ -41,9 +41,9 @@ def outdated(
 ) -> None:
     """Show which packages locked in each DIR have newer versions in their registries.
 
-    WANTED is the newest version that you and every dependant accept, LATEST the newest of all. STEP is the
-    size of the step to WANTED and, where that is larger, to LATEST. HELD BACK BY lists who does not accept
-    LATEST. Prereleases count only where a constraint allows them. Leaving packages are not listed: they
+    What can be upgraded now has a newer version that you and every dependant accept: `xplock upgrade` chooses it. What
+    is held back has one that is newer still, with those who do not accept it, and the versions that they do; -v lists
+    all of them. STEP is the size of the step. Prereleases count only where a constraint allows them. Leaving packages are not listed: they
     keep their version until they are retired.
     """
     output: Output = context.obj
@@ -55,8 +55,9 @@ def outdated(
         documents = each.documents(lambda rows: standings_document(_shown(rows, everything=everything)))
         output.result_json(standings_document(shown[0][1]) if single else documents)
     else:
-        texts = [(folder, format_standings(rows)) for folder, rows in shown]
-        output.result(texts[0][1] if single else format_folders(texts))
+        everyone = output.verbosity > 0
+        texts = [(folder, format_standings(rows, everyone=everyone)) for folder, rows in shown]
+        output.report(texts[0][1] if single else format_folders(texts))
     standings = [standing for _, rows in each.found for standing in rows]
     output.say(_summary(standings))
     differs = exit_code and any(standing.newer_within for standing in standings)

@@ -19,7 +19,14 @@ def write_reports(outcomes: "Sequence[Outcome]", output: Output, *, several: boo
 
     reports = [
         format_report(
-            str(one.folder), one.before, one.after, several=several, needed=one.needed, rewritten=one.changes
+            str(one.folder),
+            one.before,
+            one.after,
+            several=several,
+            needed=one.needed,
+            rewritten=one.changes,
+            fitted=True,
+            everyone=output.verbosity > 0,
         )
         for one in outcomes
     ]

@@ -46,7 +46,15 @@ def write_root_change(
         what = "removed" if data is None else "written"
         output.report(f"{outcome.folder / name}: {words}{what}\n")
     output.report(
-        format_report(folder, outcome.before, outcome.after, several=False, rewritten=outcome.changes)
+        format_report(
+            folder,
+            outcome.before,
+            outcome.after,
+            several=False,
+            rewritten=outcome.changes,
+            fitted=True,
+            everyone=output.verbosity > 0,
+        )
     )
     if dry_run:
         output.say("nothing was written")

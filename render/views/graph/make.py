@@ -9,6 +9,7 @@ from render.lock.model import Lock, LockedPackage, Provided, State
 from render.texts import visible
 from render.versions.semantic import Step
 from render.views.closure.links import Closure, read_closure
+from render.views.fitting import short_names
 from render.views.graph.model import Change, Edge, Graph, Life, Node
 from render.views.labels import format_locked, format_step, marks
 
@@ -20,7 +21,7 @@ def make_graph(lock: Lock, before: Lock | None = None) -> Graph:
     edges = list(_edges(lock, closure))
     if before is not None:
         nodes, edges = _compare(lock, before, nodes, edges)
-    labels = _labels(nodes)
+    labels = short_names(nodes)
     shown = tuple(replace(nodes[key], label=labels[key]) for key in sorted(nodes))
     return Graph(shown, tuple(edges), before is not None)
 
@@ -129,21 +130,3 @@ def _edges(lock: Lock, closure: Closure) -> Iterator[Edge]:
             if source in lock.packages:
                 key = str(lock.packages[source].display_source)
                 yield Edge(key, str(package.display_source), "replaces", replaces=True)
-
-
-def _labels(keys: Iterable[str]) -> dict[str, str]:
-    """Return the shortest ending of each source that no other source has."""
-    parts = {key: key.split("/") for key in keys}
-    endings: dict[str, int] = {}
-    for words in parts.values():
-        for ending in _endings(words):
-            endings[ending] = endings.get(ending, 0) + 1
-    return {
-        key: next((ending for ending in _endings(words) if endings[ending] == 1), key)
-        for key, words in parts.items()
-    }
-
-
-def _endings(words: list[str]) -> Iterator[str]:
-    for i in range(len(words) - 1, -1, -1):
-        yield "/".join(words[i:])

@@ -35,7 +35,7 @@ def test_a_folder_is_locked_with_one_version_that_suits_everyone(
     assert locked(project) == {"app": "v1.0.0", "base": "v1.1.0", "tool": "v1.0.0"}
     assert capsys.readouterr().out.splitlines() == [
         f"Added    {HOME}/app v1.0.0 (asked for)",
-        f"Added    {HOME}/base v1.1.0 (required by {HOME}/app, {HOME}/tool)",
+        f"Added    {HOME}/base v1.1.0 (required by app, tool)",
         f"Added    {HOME}/tool v1.0.0 (asked for)",
         f"{project}/{LOCK_FILE}: 3 packages, 3 added, 0 unchanged",
     ]
@@ -320,7 +320,10 @@ def test_an_upgrade_takes_what_a_moved_tag_names_now(
     code = run(["lock", "-P", "base", str(project)])
 
     assert (code, locked(project)) == (0, {"app": "v1.0.0", "base": "v1.1.0", "extra": "v1.0.0"})
-    assert f"Updated  {HOME}/base v1.1.0 -> v1.1.0 (same version, other digest; " in capsys.readouterr().out
+    assert (
+        f"Updated  {HOME}/base v1.1.0 -> v1.1.0\n"
+        "           (same version, other digest; required by app)\n" in capsys.readouterr().out
+    )
 
 
 def test_the_lock_is_the_same_whatever_the_machine_is_like(world: World) -> None:
@@ -417,7 +420,9 @@ def test_what_leaves_moves_and_returns_is_told_step_by_step(
 
     assert first[-1] == "3 packages, 3 added, 0 unchanged"
     assert left == [
-        f"Leaving  {HOME}/lone v1.0.0 (nothing requires it any more; held until: xplock retire {HOME}/lone)",
+        f"Leaving  {HOME}/lone v1.0.0",
+        "           nothing requires it any more; held until:",
+        f"           xplock retire {HOME}/lone",
         f"Inputs   root {HOME}/lone was removed",
         "3 packages, 1 leaving, 2 unchanged",
     ]
@@ -428,13 +433,20 @@ def test_what_leaves_moves_and_returns_is_told_step_by_step(
     ]
     assert moved == [
         f"Added    {newco}/lone v2.0.0 (asked for)",
-        f"Moved    {HOME}/lone v1.0.0 -> {newco}/lone v2.0.0 by deactivate (the old one is deactivated; your moves say so)",
-        f"Moved    {HOME}/net v1.0.0 -> {newco}/net v2.0.0 by alias (Provider acme-net keeps its name and its source, and "
-        "gets the new bytes; the new one claims it)",
-        f"Off      {HOME}/lone v1.0.0 (replaced by {newco}/lone; retire when everyone has moved: "
-        f"xplock retire {HOME}/lone)",
-        f"Inputs   root {HOME}/lone was removed; root {HOME}/net was removed; root {newco}/lone was added; "
-        f"root {newco}/net was added; setting moves was added",
+        f"Moved    {HOME}/",
+        f"           lone  v1.0.0 -> {newco}/lone v2.0.0 by deactivate",
+        "             (the old one is deactivated; your moves say so)",
+        f"           net   v1.0.0 -> {newco}/net v2.0.0 by alias",
+        "             (Provider acme-net keeps its name and its source, and gets the new",
+        "              bytes; the new one claims it)",
+        f"Off      {HOME}/lone v1.0.0",
+        f"           replaced by {newco}/lone; retire when everyone has",
+        "           moved:",
+        f"           xplock retire {HOME}/lone",
+        f"Inputs   root {HOME}/lone was removed; root",
+        f"           {HOME}/net was removed; root",
+        f"           {newco}/lone was added; root",
+        f"           {newco}/net was added; setting moves was added",
         "3 packages and 1 deactivated, 1 added, 2 moved, 1 unchanged",
     ]
     assert again == ["3 packages and 1 deactivated, 3 unchanged"]
