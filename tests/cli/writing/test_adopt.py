@@ -1,12 +1,14 @@
 """xplock adopt: a folder for the packages of a running cluster, which changes nothing there; or all reasons why not."""
 
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from rig.builders.live_objects import Running, image_config
+from rig.builders.live_objects import Running, format_objects, image_config
 from rig.builders.live_worlds import digest_of, running, write_cluster
 from rig.builders.projects import World, at
 from rig.commands.run import Outcome, files_below, run_command
@@ -85,6 +87,22 @@ def test_what_runs_is_locked_and_only_what_was_asked_for_is_a_manifest(
     }
     checked = run_command("lock", "--check", "--layout", f"xpkg.example.org={world.layout}", str(folder))
     assert checked.code == 0, checked.stderr
+
+
+def test_several_files_and_stdin_are_one_cluster(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = write_cluster(world.folder, [app(world), net(world), base(world)])
+    objects = yaml.safe_load(whole.read_text())["items"]
+    parts = [format_objects(part) for part in (objects[:3], objects[3:])]
+    file = world.folder / "part.yaml"
+    file.write_text(parts[0])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(parts[1].encode())))
+
+    done = adopt(world, file, "-", "-o", "json")
+
+    assert done.code == 0, done.stderr
+    made = json.loads(done.stdout)
+    assert [one["name"] for one in made["roots"]] == ["acme-app"]
+    assert [one["name"] for one in made["dependencies"]] == ["acme-base", "acme-net"]
 
 
 def test_a_package_with_a_name_or_fields_of_its_own_is_a_root_and_keeps_them(world: World) -> None:
