@@ -118,10 +118,10 @@ def _missing_inputs(cluster: Cluster) -> Iterator[str]:
     if cluster.packages and not cluster.revisions:
         yield "without revisions, what packages say is all that is known"
     if "CustomResourceDefinition" not in kinds:
-        yield "without CRDs, it is unknown who controls them, what they have stored, and which deletion hangs"
+        yield "without CRDs, their owners, stored versions and deletions cannot be seen"
     if "ManagedResourceDefinition" not in kinds:
         yield "without MRDs, a refused or inactive kind cannot be seen"
     if not cluster.image_configs:
         yield "without ImageConfigs, one that is never applied cannot be seen"
     if not cluster.deployments and not cluster.pods:
-        yield "without Deployments and Pods, the reason why a package does not run cannot be seen"
+        yield "without Deployments and Pods, why a package does not run cannot be seen"
