@@ -86,7 +86,9 @@ def explain(
         return MissingPackage(
             f"{target} is required, but cannot be fetched",
             why=lines,
-            next=there.advice if asked and there.advice else _advice(about, suggestions),
+            next=there.advice
+            if asked and there.advice
+            else _listed_wrongly(about) or _advice(about, suggestions),
         )
     dependants = {fact.edge.dependant for fact in about if fact.edge}
     if unserved:
@@ -94,6 +96,13 @@ def explain(
         return NoSolution(what, why=lines, next=_advice(about, suggestions, there.provider))
     what = f"no version of {target} suits " + ("every dependant" if len(dependants) > 1 else "its dependant")
     return NoSolution(what, why=lines, next=_advice(about, suggestions, there.provider))
+
+
+def _listed_wrongly(about: Sequence[Fact]) -> list[str]:
+    """Return the places of the catalog that name a source for a CRD that another package asks for."""
+    edges = [fact.edge for fact in about if fact.edge and fact.edge.crd and fact.edge.dependant]
+    places = sorted({edge.place for edge in edges if edge.place})
+    return [f"correct {edges[0].source} in {' and '.join(places)}, or remove it there"] if places else []
 
 
 def _refused(

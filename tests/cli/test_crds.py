@@ -316,6 +316,40 @@ class TestCatalogFile:
         ran.assert_refused(1, f"{at('gone')}: ", f"{at('app')}: it has no version that suits >=9")
         assert not file.exists()
 
+    def test_a_pattern_stands_for_the_sources_that_a_layout_or_the_lock_lists(self, world: World) -> None:
+        world.publish("s3-more v1.0.0", kind="Provider", defines=["queues.aqs.example.org v1"])
+        world.publish("s3/deeper v1.0.0", kind="Provider", defines=["deeps.example.org v1"])
+        folder = world.project("shop", "app", more=CATALOG)
+        layout = ("--layout", f"xpkg.example.org={world.layout}")
+
+        listed = run_command("catalog", "build", f"{at('s3')}*=<2", *layout).stdout
+        lock(folder)
+        (world.folder / "alone").mkdir()
+        (folder / LOCK_FILE).rename(world.folder / "alone" / LOCK_FILE)
+        in_lock = ("-C", str(world.folder / "alone"), "catalog", "build", f"{at('s3')}*")
+
+        assert listed.count(f" {at('s3-more')} ") == 1
+        assert f" {at('s3')} >=v1.1.0 " in listed
+        assert "deeps" not in listed
+        run_command(*in_lock, "--allowed-registry", "other.example.org").assert_refused(1, f"{at('s3')}: ")
+        run_command("catalog", "build", f"{at('none')}*", *layout).assert_refused(
+            2, "a registry cannot list its repositories"
+        )
+
+    def test_every_argument_that_names_no_source_is_reported_at_once(self) -> None:
+        ran = run_command("catalog", "build", "nonsense", "a*b", f"{at('s3')}:v1=<2", f"{at('s3')}=>>1")
+
+        ran.assert_refused(2, "'nonsense'", "a*b is no pattern", "a tag and a range", "'>>1'")
+
+    def test_a_source_in_a_row_that_is_gone_is_to_be_corrected_in_the_file(self, world: World) -> None:
+        folder = self.build(world, at("s3"))
+        file = folder / "catalog.yaml"
+        file.write_text(file.read_text().replace(at("s3"), at("gone")))
+
+        run_command("lock", str(folder)).assert_refused(
+            1, f"correct {at('gone')} in catalog.yaml, or remove it there"
+        )
+
     def test_a_tag_or_a_range_chooses_what_is_read(self, world: World) -> None:
         layout = f"xpkg.example.org={world.layout}"
 

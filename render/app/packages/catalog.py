@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from render.app.operator_settings import OperatorSettings
+from render.app.packages.catalog_sources import WantedSource, parse_sources
 from render.app.reporter import Reporter
 from render.app.world import open_world
 from render.crd_dependencies import CATALOG_API, CATALOG_KIND, CatalogRow
-from render.errors import InvalidInput, RenderError, in_one_line
+from render.errors import RenderError, in_one_line
 from render.inputs.projects import read_settings
-from render.inputs.roots import parse_package
+from render.limits import Limits
+from render.lock.text.file import read_lock
 from render.references import Digest, Reference, Source
+from render.registry.layout import Layout
 from render.resolve.crds.index import Row, read_rows
 from render.resolve.crds.lookup import candidates_of
 from render.resolve.model import Candidate
-from render.versions.constraints import ANY, Constraint, parse_constraint
 from render.versions.requests import Request
 from render.xpkg.catalog import Catalog
 from render.yaml.writer import format_document
@@ -33,14 +35,6 @@ class UnreadableSources(RenderError):
             why=problems,
             next="correct these sources, or leave them out",
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A source on the command line, and the versions of it to read."""
-
-    source: Source
-    constraint: Constraint = ANY
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +56,13 @@ def build_catalog(
     every_version: bool = False,
 ) -> tuple[CatalogRow, ...]:
     """Read the highest version of every source, or every version, and return what they define."""
-    wanted = [_parse(text) for text in dict.fromkeys(sources)]
     settings = read_settings(folder, operator.limits)
-    world = open_world(operator, reporter)
-    catalog = world.catalog([*layouts, *settings.layouts], settings.rewrites)
+    world, everywhere = open_world(operator, reporter), [*layouts, *settings.layouts]
+    listed = _listed(world.layouts(everywhere), folder, operator.limits) if "*" in "".join(sources) else set()
+    wanted = parse_sources(sources, listed)
+    catalog = world.catalog(everywhere, settings.rewrites)
 
-    def read(one: _Wanted) -> list[CatalogRow] | str:
+    def read(one: WantedSource) -> list[CatalogRow] | str:
         try:
             return list(_rows(one.source, _open(one, catalog, every_version=every_version)))
         except RenderError as error:
@@ -84,30 +79,20 @@ def build_catalog(
     return tuple(sorted({row for rows in found if not isinstance(rows, str) for row in rows}))
 
 
+def _listed(layouts: Sequence[tuple[str, Layout]], folder: Path, limits: Limits) -> set[Source]:
+    """Return the sources that layouts and the lock of a folder name; no registry is asked."""
+    lock = read_lock(folder, limits)
+    images = (reference for _, layout in layouts for reference, _ in layout.images())
+    return {*(lock.packages if lock else ()), *(reference.source for reference in images if reference)}
+
+
 def format_catalog(rows: Iterable[CatalogRow]) -> str:
     """Return the text of a catalog file, its rows sorted."""
     document = {"apiVersion": CATALOG_API, "kind": CATALOG_KIND, "rows": sorted(row.text for row in rows)}
     return _HEADER + format_document(document)
 
 
-def _parse(text: str) -> _Wanted:
-    name, equals, versions = text.partition("=")
-    reference = parse_package(name)
-    if reference.digest or (reference.tag and equals):
-        raise InvalidInput(
-            f"{text} names exact bytes, or a tag and a range",
-            why="a row of a catalog holds for a range of versions",
-            next="write SOURCE, SOURCE:TAG or SOURCE=RANGE",
-        )
-    constraint = (
-        parse_constraint(f"={reference.tag}" if reference.tag else versions)
-        if reference.tag or equals
-        else ANY
-    )
-    return _Wanted(reference.source, constraint)
-
-
-def _open(one: _Wanted, catalog: Catalog, *, every_version: bool) -> list[_Opened]:
+def _open(one: WantedSource, catalog: Catalog, *, every_version: bool) -> list[_Opened]:
     """Return the versions that are read, lowest first."""
     request = Request.of(one.constraint)
     fitting = [

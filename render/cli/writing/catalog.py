@@ -52,7 +52,8 @@ def build(
 ) -> None:
     """Write the kinds that the packages of each SRC define, one sorted row for each kind and API version.
 
-    SRC is a source, SOURCE:TAG or SOURCE=RANGE. Name the file under `catalog` in xplock.yaml and commit it: then a
+    SRC is a source, SOURCE:TAG or SOURCE=RANGE. A source may end with *: it stands for the sources that a layout or the
+    lock of the current folder lists, since registries cannot list theirs. Name the file under `catalog` in xplock.yaml and commit it: then a
     dependency on a CRD is answered from it, and no registry is asked about sources that do not answer. The layouts and
     rewrites in the settings of the current folder count.
     """
@@ -68,4 +69,4 @@ def build(
         output.result(text)
     else:
         replace_file(file, text.encode())
-    output.say(f"{counted(len(rows), 'row')} of {counted(len(set(sources)), 'source')}")
+    output.say(f"{counted(len(rows), 'row')} of {counted(len({row.source for row in rows}), 'source')}")
