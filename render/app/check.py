@@ -4,18 +4,28 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from render.app.operator_settings import OperatorSettings
-from render.checks.model import CheckedFolder, Finding
+from render.app.reporter import Reporter, SilentReporter
+from render.checks.model import Checked, CheckedFolder, Finding
 from render.checks.policy_rule import note_unused
 from render.checks.read import read_checked
 from render.checks.rules import find_findings
 from render.checks.signature_rules import note_open_expressions
 from render.crossplane import note_on_crossplane
+from render.definitions.rules import Risk
 from render.errors import RenderError
-from render.lean import dataclass
+from render.lean import dataclass, replace
 from render.texts import first_names
 
 # How many folders a note names.
 _SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """The revision whose locks are compared, and the mildest class that is a finding."""
+
+    revision: str
+    risk: Risk = Risk.BLOCKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +37,8 @@ class CheckResult:
     # Which Crossplane is assumed, for folders that do not name one or name a very new one; and entries of their
     # policies that nothing needs; and expressions of rules for signatures that fit too much.
     notes: Sequence[str] = ()
+    # Why an upgrade since an earlier commit cannot be judged.
+    unknown: RenderError | None = None
 
     @property
     def exit_code(self) -> int:
@@ -40,13 +52,31 @@ def check_folders(
     *,
     same_cluster: bool = False,
     in_order: bool = False,
+    since: Since | None = None,
+    reporter: Reporter | None = None,
 ) -> CheckResult:
-    """Check folders without network or git; `in_order` says that they are environments, the first one first."""
+    """Check folders without network; `in_order` says that they are environments, the first one first.
+
+    Only `since` needs git: it compares the definitions with those of an earlier commit, as far as they can be had.
+    """
     checked = read_checked(
         folders, operator.limits, operator.environ, same_cluster=same_cluster, in_order=in_order
     )
     notes = [*_note_crossplane(checked.folders), *note_unused(checked), *_note_expressions(checked.folders)]
-    return CheckResult(find_findings(checked), len(checked.folders), notes)
+    result = CheckResult(find_findings(checked), len(checked.folders), notes)
+    return _with_upgrades(result, checked, since, operator, reporter or SilentReporter()) if since else result
+
+
+def _with_upgrades(
+    result: CheckResult, checked: Checked, since: Since, operator: OperatorSettings, reporter: Reporter
+) -> CheckResult:
+    # Imported late: most calls compare nothing with an earlier commit.
+    from render.app.upgrades import find_upgrades
+
+    found, unknown = find_upgrades(checked.folders, since.revision, since.risk, operator, reporter)
+    order = {one.name: i for i, one in enumerate(checked.folders)}
+    findings = sorted([*result.findings, *found], key=lambda finding: order[finding.folder])
+    return replace(result, findings=findings, unknown=unknown)
 
 
 def _note_crossplane(folders: Iterable[CheckedFolder]) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from render import __version__
-from render.checks.explaining import Explanation, read_explanations
+from render.checks.explaining import Explanation, read_definition_explanations, read_explanations
 from render.checks.model import Finding
 from render.digests import sha256_hex
 from render.lean import Any
@@ -125,8 +125,12 @@ _LINE_NUMBER = r"\bline [0-9]+: "
 
 
 def sarif_document(findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return a SARIF log with one run: all rules, and one result for each problem."""
-    rules = read_explanations()
+    """Return a SARIF log with one run: all rules of `check`, those about definitions that found something, and one result for each problem."""
+    named = {finding.rule for finding in findings}
+    rules = [
+        *read_explanations(),
+        *(rule for rule in read_definition_explanations() if rule.name in named),
+    ]
     driver = {"name": "xplock", "version": __version__, "rules": [_rule(rule) for rule in rules]}
     numbers = {rule.name: i for i, rule in enumerate(rules)}
     results = [_result(each, numbers[each.rule]) for finding in findings for each in finding.split()]
