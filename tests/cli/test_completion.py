@@ -44,7 +44,7 @@ def offers(line: str) -> list[str]:
         ("xplock package in", ["inspect"]),
         ("xplock package inspect --ob", ["--objects"]),
         ("xplock package inspect x -o ", ["text", "json"]),
-        ("xplock package build x --pl", ["--platform"]),
+        ("xplock package build x --pl", ["--platform", "--plain-http"]),
         ("xplock lock --ca", ["--cache-dir", "--ca-bundle"]),
         ("xplock completion z", ["zsh"]),
         ("xplock --ver", ["--verbose", "--version"]),

@@ -318,7 +318,7 @@ class TestCatalogFile:
 
     def test_a_pattern_stands_for_the_sources_that_a_layout_or_the_lock_lists(self, world: World) -> None:
         world.publish("s3-more v1.0.0", kind="Provider", defines=["queues.aqs.example.org v1"])
-        world.publish("s3/deeper v1.0.0", kind="Provider", defines=["deeps.example.org v1"])
+        world.publish(f"{at('s3')}/deeper v1.0.0", kind="Provider", defines=["deeps.example.org v1"])
         folder = world.project("shop", "app", more=CATALOG)
         layout = ("--layout", f"xpkg.example.org={world.layout}")
 
