@@ -10,6 +10,7 @@ from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Reporter
 from render.definitions.bringers import pair_bringers
 from render.definitions.compare import compare_definitions
+from render.definitions.compositions import composition_of
 from render.definitions.model import Comparison, LiveDefinitions
 from render.errors import RenderError
 from render.inputs.projects import read_inputs, read_settings
@@ -20,7 +21,7 @@ from render.packages import PackagedObject
 from render.references import Digest, Reference, Source
 from render.rewrites import Rewrite
 from render.texts import counted
-from render.xpkg.definitions import Definitions
+from render.xpkg.definitions import Composition, Definitions
 
 if TYPE_CHECKING:
     from render.xpkg.catalog import Catalog
@@ -96,7 +97,10 @@ def compare_lock_definitions(
     def open_catalogs() -> list["Catalog"]:
         return _open_catalogs(places, operator, reporter)
 
-    return compare_with_content(old, new, open_catalogs, operator.limits, reporter, live)
+    def read_own() -> list[Composition]:
+        return _read_compositions(places.folders[0], operator) if places.folders else []
+
+    return compare_with_content(old, new, open_catalogs, operator.limits, reporter, live, read_own=read_own)
 
 
 def compare_with_content(
@@ -106,8 +110,13 @@ def compare_with_content(
     limits: Limits,
     reporter: Reporter,
     live: LiveDefinitions | None = None,
+    *,
+    read_own: Callable[[], Sequence[Composition]] = tuple,
 ) -> Comparison:
-    """Compare the definitions of two locks with the content that some catalogs have."""
+    """Compare the definitions of two locks with the content that some catalogs have.
+
+    `read_own` reads the Compositions that the folder of the new lock has beside its packages.
+    """
     bringers = pair_bringers(old, new)
     asked = {(one.source, one.digest): None for one in (*bringers.old, *bringers.new) if not one.is_empty}
     if not asked:
@@ -115,7 +124,7 @@ def compare_with_content(
     content = PackageContent(open_catalogs())
     with reporter.busy(f"comparing the definitions of {counted(len(asked), 'package')}"):
         content.prepare(list(asked), limits.parallel)
-        return compare_definitions(old, new, content, live, limits=limits)
+        return compare_definitions(old, new, content, live, own=read_own(), limits=limits)
 
 
 def _open_catalogs(places: ContentPlaces, operator: OperatorSettings, reporter: Reporter) -> list["Catalog"]:
@@ -133,6 +142,14 @@ def _open_catalogs(places: ContentPlaces, operator: OperatorSettings, reporter: 
         world.catalog(layouts, rewrites, offline=places.offline)
         for layouts, rewrites in ways or [(places.layouts, ())]
     ]
+
+
+def _read_compositions(folder: Path, operator: OperatorSettings) -> list[Composition]:
+    """Return the Compositions among the manifests of a folder, as far as they can be read."""
+    with suppress(RenderError):
+        inputs = read_inputs(folder, operator.limits, operator.environ)
+        return [found for value in inputs.passthrough if (found := composition_of(value))]
+    return []
 
 
 def _read_ways(folder: Path, operator: OperatorSettings) -> tuple[Layouts, Sequence[Rewrite]]:

@@ -22,6 +22,7 @@ from render.definitions.presence import compare_presence
 from render.definitions.versions import compare_versions
 from render.limits import Limits
 from render.lock.model import Lock, LockedPackage, Provided
+from render.xpkg.definitions import Composition
 
 
 def compare_definitions(
@@ -30,6 +31,7 @@ def compare_definitions(
     content: DefinitionContent,
     live: LiveDefinitions | None = None,
     *,
+    own: Iterable[Composition] = (),
     limits: Limits | None = None,
 ) -> Comparison:
     """Compare the definitions of two locks as a whole.
@@ -37,10 +39,11 @@ def compare_definitions(
     Equal digests of packages, of their definitions, of a definition and of the schema of a version settle what they
     can, in this order, so `content` is asked for facts only where the locks differ, and for documents only where facts
     do. Content that cannot be had is no error: its package is listed as not compared. `live` makes findings exact.
+    `own` are the Compositions that the new lock's folder has beside its packages.
     """
     reader = Reader(content)
     pairing = Pairing(old, new, reader)
-    found = [*_compare_facts(pairing, new, live), *compare_compositions(pairing)]
+    found = [*_compare_facts(pairing, new, live), *compare_compositions(pairing, own)]
     tasks = [task for pair in pairing.definitions() if (task := _task(pair, live))]
     found += compare_contents(tasks, reader, limits or Limits())
     return Comparison(sort_findings(found), _sorted(reader.not_compared))

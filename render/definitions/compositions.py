@@ -1,23 +1,46 @@
 """Compositions: what they are for, and whether their XRD refers to that version."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from render.definitions.findings import Difference, differ, make_finding
 from render.definitions.index import BroughtComposition, Index
 from render.definitions.model import Finding
 from render.definitions.outcomes import UNHEALTHY
 from render.definitions.pairs import CompositionPair, Pairing
+from render.definitions.rules import RULES
 from render.definitions.versions import storage_version
-from render.xpkg.definitions import XRD, Composition, Definition
+from render.lean import Any
+from render.packages import PackagedObject
+from render.xpkg.definitions import COMPOSITION, XRD, Composition, Definition
+
+_GROUP = "apiextensions.crossplane.io/"
 
 
-def compare_compositions(pairing: Pairing) -> Iterator[Finding]:
-    """Compare the Compositions of two locks, and the versions that they are for with those of their XRDs."""
+def compare_compositions(pairing: Pairing, own: Iterable[Composition] = ()) -> Iterator[Finding]:
+    """Compare the Compositions of two locks, and the versions that they are for with those of their XRDs.
+
+    `own` are Compositions that no package brings: they are the same before and after, and their XRDs need not be.
+    """
     for pair in pairing.compositions():
         brought = pair.new or pair.old
         if brought is not None:
             yield from (make_finding(one, pair.old, pair.new, brought) for one in _compare(pair))
     yield from _compare_targets(pairing)
+    for one in own:
+        wanted = _find_wrong_target(one, pairing.new, pairing)
+        if wanted and not _find_wrong_target(one, pairing.old, pairing):
+            yield _own_finding(one, wanted)
+
+
+def composition_of(value: Mapping[str, Any]) -> Composition | None:
+    """Return what is known about an object, if it is a Composition."""
+    texts = value.get("apiVersion"), value.get("kind"), _mapping(value.get("metadata")).get("name")
+    target = _mapping(_mapping(value.get("spec")).get("compositeTypeRef"))
+    api_version, kind = target.get("apiVersion"), target.get("kind")
+    found = [text for text in (*texts, api_version, kind) if isinstance(text, str)]
+    if len(found) < 5 or found[1] != COMPOSITION or not found[0].startswith(_GROUP):
+        return None
+    return Composition(PackagedObject(*found[:3]), *found[3:])
 
 
 def wrong_target(composition: Composition, xrd: Definition) -> str:
@@ -51,8 +74,8 @@ def _compare_targets(pairing: Pairing) -> Iterator[Finding]:
     old, new = {**settled, **pairing.old.compositions}, {**settled, **pairing.new.compositions}
     for name in sorted(new):
         brought = new[name]
-        wanted = _wrong_target(brought, pairing.new, pairing)
-        if wanted and not (name in old and _wrong_target(old[name], pairing.old, pairing)):
+        wanted = _find_wrong_target(brought.item, pairing.new, pairing)
+        if wanted and not (name in old and _find_wrong_target(old[name].item, pairing.old, pairing)):
             target = _target(brought.item)
             yield make_finding(
                 differ("composition-target", before=target, after=wanted), old.get(name), brought, brought
@@ -69,8 +92,24 @@ def _settled_compositions(pairing: Pairing) -> Mapping[str, BroughtComposition]:
     return pairing.settled_with_compositions().compositions if moved else {}
 
 
-def _wrong_target(brought: BroughtComposition, side: Index, pairing: Pairing) -> str:
-    composition = brought.item
+def _find_wrong_target(composition: Composition, side: Index, pairing: Pairing) -> str:
     key = composition.composite_api_version.rpartition("/")[0], composition.composite_kind
     xrd = side.xrds.get(key) or pairing.settled(key[0]).xrds.get(key)
     return wrong_target(composition, xrd) if xrd else ""
+
+
+def _own_finding(one: Composition, wanted: str) -> Finding:
+    rule = RULES["composition-target"]
+    return Finding(
+        rule.name,
+        rule.risk,
+        one.item.name,
+        one.item.kind,
+        before=_target(one),
+        after=wanted,
+        detail="it is no part of a package: change it together with the upgrade",
+    )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -3,9 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from rig.builders.compared import PROVIDER, World, lock_of
 from rig.builders.definitions import a_composition, a_crd, a_version, an_mrd, an_xrd, item_of
 
+from render.definitions.compare import compare_definitions
+from render.definitions.compositions import composition_of
 from render.definitions.model import Finding
 from render.definitions.rules import Risk
 from render.errors import Unavailable, UnusableContent
@@ -228,6 +231,50 @@ def test_a_composition_has_to_be_for_the_version_that_its_xrd_refers_to() -> Non
     ]
     assert "composition-target" not in rules_of(known)
     assert [f.definition for f in added] == ["x"]
+
+
+def test_a_composition_of_the_folder_has_to_be_for_that_version_as_well() -> None:
+    world = World()
+    api = "xpkg.example.org/example/api"
+    versions = [a_version("v1"), a_version("v2", storage=False)]
+    moved = [a_version("v1", storage=False), a_version("v2")]
+    old = world.package(an_xrd(*versions), source=api, kind=Kind.CONFIGURATION)
+    new = world.package(an_xrd(*moved), source=api, kind=Kind.CONFIGURATION, version="v2.0.0")
+    own = [composition_of(a_composition(f"example.org/{one}", name=one)) for one in ("v1", "v2")]
+    own += [composition_of(a_composition("other.example/v1", name="other"))]
+    known = [one for one in own if one]
+
+    there, back = (
+        compare_definitions(lock_of(before), lock_of(after), world.content, own=known).findings
+        for before, after in ((old, new), (new, old))
+    )
+
+    targets = [one for one in there if one.rule == "composition-target"]
+    assert [(one.risk, one.definition, one.package, one.before, one.after) for one in targets] == [
+        (Risk.WRITERS, "v1", "", "example.org/v1 Thing", "v2")
+    ]
+    assert "no part of a package" in targets[0].detail
+    assert [one.definition for one in back if one.rule == "composition-target"] == ["v2"]
+    assert not [
+        one for one in world.compare(lock_of(old), lock_of(new)).findings if one.rule == "composition-target"
+    ]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        a_crd(),
+        {**a_composition(), "kind": "Thing"},
+        {**a_composition(), "apiVersion": "example.org/v1"},
+        {**a_composition(), "spec": {}},
+        {**a_composition(), "spec": []},
+        {**a_composition(), "metadata": {"name": 5}},
+        {**a_composition(), "spec": {"compositeTypeRef": {"apiVersion": "a/v1", "kind": None}}},
+    ],
+)
+def test_other_objects_are_no_compositions(value: dict[str, Any]) -> None:
+    assert composition_of(value) is None
 
 
 def test_a_composition_that_goes_is_a_note() -> None:

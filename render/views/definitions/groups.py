@@ -109,7 +109,8 @@ def format_package_step(one: Finding) -> str:
     """Write the package of a finding with its versions before and after."""
     versions = [visible(text) for text in (one.from_version, one.to_version) if text]
     name = visible(one.package.rpartition("/")[2])
-    return " ".join([name, " -> ".join(dict.fromkeys(versions))])
+    # A Composition of the folder itself has no package.
+    return " ".join(part for part in (name, " -> ".join(dict.fromkeys(versions))) if part)
 
 
 def _key(one: Finding) -> _Key:

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rig.builders.definitions import a_crd, a_schema, a_version
+from rig.builders.definitions import a_composition, a_crd, a_schema, a_version, an_xrd
 from rig.builders.projects import HOME, World
 from rig.registry.http_server import RecordingServer
 from rig.registry.layout_server import serve_layout
 
 from render.cli.run import run
 from render.system.files import LOCK_FILE
+from render.yaml.writer import format_document
 
 TEXT = {"type": "string"}
 SIZE = {"type": "integer"}
@@ -287,3 +288,22 @@ def test_a_lock_of_a_cluster_names_no_bytes_to_compare(
 ) -> None:
     assert run(["diff", "-", folders[1], "--fail-on", "lost"]) == 2
     assert "the definitions of a cluster's Lock cannot be compared" in capsys.readouterr().err
+
+
+def test_a_composition_in_the_folder_is_compared_with_the_xrd_of_its_package(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    older, newer = a_version("v1"), a_version("v2", storage=False)
+    world.publish("api v1.0.0", objects=[an_xrd(older, newer)])
+    world.publish("api v2.0.0", objects=[an_xrd({**older, "storage": False}, {**newer, "storage": True})])
+    old, new = lock(world, "old", "api:v1.0.0"), lock(world, "new", "api:v2.0.0")
+    Path(new, "composition.yaml").write_text(format_document(a_composition("example.org/v1", name="mine")))
+    capsys.readouterr()
+
+    assert run(["diff", old, new, "--rule", "composition-target"]) == 0
+    assert capsys.readouterr().out.split("Definitions: ")[1].splitlines() == [
+        "1 writers",
+        "writers  composition-target  mine: for example.org/v1 Thing, and the XRD refers",
+        "         to v2",
+        "         it is no part of a package: change it together with the upgrade",
+    ]
