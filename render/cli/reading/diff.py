@@ -17,10 +17,11 @@ from render.cli.options import (
     recursive_options,
 )
 from render.cli.output import Output
-from render.cli.reading.diff_definitions import DefinitionOptions, definition_options
+from render.cli.reading.diff_definitions import Compared, DefinitionOptions, definition_options
 from render.cli.reading.diff_matrix import write_matrix
 from render.cli.reading.places import find_places, place_folder
 from render.commands import as_path, xplock
+from render.definitions.model import Comparison
 from render.errors import Differs, InvalidInput
 from render.lock.diff import LockDiff, diff_locks
 from render.system.files import LOCK_FILE, is_folder
@@ -128,7 +129,7 @@ def diff(
         output.say(f"note: {note}")
     compared = wanted.compare(pair, output)
     if pair and form == "html":
-        _write_page(output, pair, f"{new or folder} since {old}")
+        _write_page(output, pair, compared, f"{new or folder} since {old}")
     elif form == "json":
         output.result_json(diff_document(found) | compared.document())
     elif form == "markdown":
@@ -150,13 +151,15 @@ def _check_cluster(form: str) -> None:
         )
 
 
-def _write_page(output: Output, pair: LockPair, title: str) -> None:
-    """Print the page of two locks."""
+def _write_page(output: Output, pair: LockPair, compared: Compared, title: str) -> None:
+    """Print the page of two locks, with what happens to their definitions."""
     # Imported late: a picture needs templates.
     from render.views.graph.make import make_graph
     from render.views.graph.picture import format_page
+    from render.views.graph.safety import with_findings
 
-    output.result(format_page(make_graph(pair.new, pair.old), title))
+    graph = make_graph(pair.new, pair.old)
+    output.result(format_page(with_findings(graph, compared.comparison or Comparison()), title))
 
 
 def _differ(old: str, new: str) -> Differs:

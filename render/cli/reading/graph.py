@@ -9,8 +9,11 @@ from render.cli.operator_options import operator_settings
 from render.cli.options import default_folder, output_option
 from render.cli.output import Output
 from render.cli.reading.places import find_places, place_folder
+from render.errors import RenderError
 
 if TYPE_CHECKING:
+    from render.app.diff import LockPair
+    from render.definitions.model import Comparison
     from render.views.graph.model import Graph
 
 
@@ -25,7 +28,8 @@ def graph(context: click.Context, places: tuple[str, ...], form: str) -> None:
     """Draw what is locked: packages, what they need, and which versions they accept.
 
     A and B are folders, lock files or Git revisions. With one, or none for the current folder, its lock is drawn; with
-    two, the picture also shows what was added, updated, moved and removed from A to B. The page of -o html is one file
+    two, the picture also shows what was added, updated, moved and removed from A to B, and the page what happens to
+    definitions, as far as packages are cached; `xplock diff A B -o html` also asks registries for them. The page of -o html is one file
     without anything from elsewhere: search with /, filter by kind and state, click a package for its facts. mermaid is
     drawn by Git servers, dot by Graphviz.
     """
@@ -33,6 +37,7 @@ def graph(context: click.Context, places: tuple[str, ...], form: str) -> None:
     from render.app.diff import read_lock_pair, read_named_lock
     from render.views.graph.make import make_graph
     from render.views.graph.model import graph_document
+    from render.views.graph.safety import with_findings
 
     if len(places) > 2:
         raise click.UsageError("one lock is drawn, or two that are compared", context)
@@ -49,11 +54,26 @@ def graph(context: click.Context, places: tuple[str, ...], form: str) -> None:
         for note in pair.notes:
             output.say(f"note: {note}")
         found = make_graph(pair.new, pair.old)
+        if form in ("html", "json"):
+            found = with_findings(found, _compare_definitions(pair, output))
         title = f"{new} since {old}"
     if form == "json":
         output.result_json(graph_document(found))
     else:
         output.result(_FORMS[form](found, title))
+
+
+def _compare_definitions(pair: "LockPair", output: Output) -> "Comparison":
+    """Compare what is cached: a picture asks no registry, and is drawn without this as well."""
+    from render.app.definitions import ContentPlaces, compare_lock_definitions
+    from render.definitions.model import Comparison
+
+    content = ContentPlaces(pair.folders, offline=True)
+    try:
+        return compare_lock_definitions(pair.old, pair.new, content, operator_settings(), output)
+    except RenderError as error:
+        output.say(f"note: definitions are not compared: {str(error).splitlines()[0]}")
+        return Comparison()
 
 
 def _mermaid(found: "Graph", _title: str) -> str:

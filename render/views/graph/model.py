@@ -57,6 +57,9 @@ class Node:
     # Of a package that has moved its source in the other lock, and how it moved, if that is known.
     moved_from: str | None = None
     strategy: str | None = None
+    # The worst class of what happens to its definitions, and a line for each rule.
+    risk: str | None = None
+    findings: tuple[str, ...] = ()
 
     @property
     def has_other_version(self) -> bool:
@@ -88,6 +91,8 @@ class Graph:
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     compared: bool = False
+    # Packages whose definitions were to be compared, and could not be.
+    not_compared: tuple[str, ...] = ()
 
     @property
     def kinds(self) -> list[str]:
@@ -109,7 +114,12 @@ class Graph:
 
 def graph_document(graph: Graph) -> dict[str, Any]:
     """Return a picture as JSON values."""
-    return {"compared": graph.compared, "packages": list(map(_document, graph.nodes)), "edges": _links(graph)}
+    return {
+        "compared": graph.compared,
+        "notCompared": list(graph.not_compared),
+        "packages": list(map(_document, graph.nodes)),
+        "edges": _links(graph),
+    }
 
 
 def _document(node: Node) -> dict[str, Any]:
@@ -130,6 +140,8 @@ def _document(node: Node) -> dict[str, Any]:
         "step": node.step,
         "movedFrom": node.moved_from,
         "strategy": node.strategy,
+        "risk": node.risk,
+        "findings": list(node.findings),
     }
 
 

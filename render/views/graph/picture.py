@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 
+from render.definitions.rules import Risk
 from render.texts import visible
 from render.views.graph.layout import HEIGHT, WIDTH, Layout, lay_out
 from render.views.graph.model import UNCHANGED, Change, Edge, Graph, Life, Node, graph_document
@@ -109,7 +110,8 @@ def _box(node: Node, layout: Layout) -> Box:
     version = f"{node.before} → {node.version}" if node.has_other_version else node.version
     change = [node.step or node.change.value] if node.change else []
     state = [] if node.life is Life.ATTACHED else [node.life.value]
-    words = ", ".join([*change, *state])
+    risk = [node.risk] if node.risk not in (None, Risk.NOTE.value) else []
+    words = ", ".join([*change, *state, *risk])
     if node.before and len(version) + len(words) > _SECOND_LINE:
         version = f"→ {node.version}"
     return Box(
@@ -120,7 +122,7 @@ def _box(node: Node, layout: Layout) -> Box:
         len(node.label) > _FIT,
         _cut(version, _SECOND_LINE - len(words)),
         words,
-        ", ".join([node.label, node.kind, version, *node.marks, *change]),
+        ", ".join([node.label, node.kind, version, *node.marks, *change, *risk]),
         "\n".join(_told(node)),
     )
 

@@ -74,6 +74,16 @@ def test_folders_files_and_revisions_are_compared(project: Path) -> None:
     assert three.code == 2 and "one lock is drawn, or two" in three.stderr
 
 
+def test_a_picture_is_drawn_without_the_content_of_packages(project: Path) -> None:
+    settings = project / "xplock.yaml"
+    settings.write_text(settings.read_text().replace("    folder: ", "    folder: /nowhere"))
+
+    done = run_command("graph", str(project.parent / "before"), str(project), "-o", "json")
+
+    assert done.code == 0
+    assert json.loads(done.stdout)["compared"] is True
+
+
 def test_a_folder_is_named_by_argument_or_option(project: Path) -> None:
     named = run_command("graph", str(project))
 

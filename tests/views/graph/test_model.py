@@ -7,9 +7,13 @@ from hypothesis import given
 from rig.builders.locks import deactivated, digest, lock, package, provided, replaced, source
 from rig.builders.random_locks import any_locks
 
+from render.definitions.model import Comparison, Finding, NotCompared
+from render.definitions.rules import Risk
 from render.lock.model import Lock, State
 from render.views.graph.make import make_graph
 from render.views.graph.model import Change, Graph, Life, Node, graph_document
+from render.views.graph.picture import format_svg
+from render.views.graph.safety import with_findings
 
 
 def node(graph: Graph, ending: str) -> Node:
@@ -118,6 +122,32 @@ def test_dependencies_that_came_and_went_are_edges() -> None:
     found = {edge.end.rpartition("/")[2]: edge.change for edge in make_graph(after, before).edges}
 
     assert found == {"new": Change.ADDED, "kept": None, "old": Change.REMOVED}
+
+
+def test_what_happens_to_definitions_is_told_at_their_package() -> None:
+    before, after = lock([package("net v1.0.0")]), lock([package("net v2.0.0")])
+    name = "nets.example.org"
+    lost = Finding(
+        "field-gone",
+        Risk.LOST,
+        name,
+        "CustomResourceDefinition",
+        "v1",
+        ".spec.old",
+        package=str(source("net")),
+    )
+    note = replace(lost, rule="field-added", risk=Risk.NOTE, path=".spec.new")
+    unknown = NotCompared(str(source("dns")), "v1.0.0", "it is not cached")
+
+    graph = with_findings(make_graph(after, before), Comparison((lost, note), (unknown,)))
+
+    net = node(graph, "net")
+    assert net.risk == "lost"
+    assert (
+        len(net.findings) == 2 and net.findings[0].startswith("lost field-gone: ") and name in net.findings[0]
+    )
+    assert graph.not_compared == (f"{source('dns')} v1.0.0: it is not cached",)
+    assert 'class="words"' in format_svg(graph) and "major, lost" in format_svg(graph)
 
 
 def test_no_text_hides_anything() -> None:

@@ -25,7 +25,7 @@ for (const path of paths) {
   nearby.get(path.dataset.end)?.push(path);
 }
 const texts = new Map([...packages].map(([source, one]) => [source,
-  `${source} ${one.version} ${one.kind} ${one.state} ${one.marks.join(" ")} ${one.change ?? ""} ${one.movedFrom ?? ""}`.toLowerCase()]));
+  `${source} ${one.version} ${one.kind} ${one.state} ${one.marks.join(" ")} ${one.change ?? ""} ${one.risk ?? ""} ${one.movedFrom ?? ""}`.toLowerCase()]));
 
 function element(name, text, ...children) {
   const made = document.createElement(name);
@@ -108,8 +108,10 @@ function overview() {
       const found = all.filter((one) => one.change === change);
       const step = (one) => (one.step ? ` (${one.step})` : one.movedFrom ? ` (from ${one.movedFrom})` : "");
       const title = `${change[0].toUpperCase()}${change.slice(1)}: ${found.length}`;
-      parts.push(...list(title, found.map((one) => named(one, versions(one) + step(one)))));
+      const risk = (one) => (one.risk ? `, ${one.risk}` : "");
+      parts.push(...list(title, found.map((one) => named(one, versions(one) + step(one) + risk(one)))));
     }
+    parts.push(...list("Definitions not compared", data.notCompared.map((line) => element("li", line))));
     if (!all.some((one) => one.change)) parts.push(element("p", "Every package is as it was."));
   } else {
     parts.push(...list("Asked for", all.filter((one) => one.askedFor).map((one) => named(one, one.version))));
@@ -121,7 +123,9 @@ function overview() {
 
 function details(one) {
   const [needing, needers] = [needs.get(one.source), needed.get(one.source)];
-  return [element("h2", one.label), facts(one), ...why(one.source),
+  return [element("h2", one.label), facts(one),
+    ...list("What happens to its definitions", one.findings.map((line) => element("li", line))),
+    ...why(one.source),
     ...links("Needs", needing.filter((edge) => !edge.replaces), "to"),
     ...links("Needed by", needers.filter((edge) => !edge.replaces), "from"),
     ...links("Replaces", needing.filter((edge) => edge.replaces), "to"),
