@@ -1,4 +1,4 @@
-"""Commands of kubectl that findings print: each changes one object, in a way that can be undone."""
+"""Commands of kubectl that findings print: each changes one object, and none deletes a definition."""
 
 import json
 from collections.abc import Iterable, Sequence

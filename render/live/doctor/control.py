@@ -14,7 +14,7 @@ from render.live.doctor.commands import (
 from render.live.doctor.entering import shorten
 from render.live.doctor.messages import CONTROLLED, FOREIGN_REVISION, find_control
 from render.live.doctor.model import Finding, ObjectKey, State, Trouble
-from render.live.model import PackageObject, Revision, RevisionState
+from render.live.model import Definition, PackageObject, Revision, RevisionState
 from render.texts import first_names
 
 _SHOWN = 5
@@ -62,7 +62,7 @@ def _controlled(
         )
     other = case.package_of(alive[0])
     if other is None or (package and key_of(other) == key_of(package)):
-        return _earlier_revision(case, what, why, alive[0], mine, same)
+        return _earlier_revision(case, what, why, name, alive[0], mine, same)
     return _two_packages(case, what, why, package, other, same)
 
 
@@ -70,27 +70,42 @@ def _earlier_revision(
     case: Case,
     what: str,
     why: tuple[str, ...],
+    name: str,
     holder: Revision,
     mine: tuple[ObjectKey, ...],
     same: list[Trouble],
 ) -> Finding:
-    key = revision_key(holder)
-    run = (
-        kubectl(case, "delete", f"{key[0].lower()}.pkg", key[1])
-        if holder.state is RevisionState.INACTIVE
-        else patch_spec(case, key, desiredState="Inactive")
-    )
+    key = touch = revision_key(holder)
+    care = "wait a minute first: a handover to a new revision takes a moment"
+    if holder.state is not RevisionState.INACTIVE:
+        run = patch_spec(case, key, desiredState="Inactive")
+    elif sole := _owned_by_alone(case, name, holder):
+        # Kubernetes would delete it with its only owner.
+        touch = (sole.kind, sole.name)
+        run = patch(case, touch, remove_owner(sole.metadata.owners, 0), how="json")
+        care += "; do not delete the revision: the definition has no other owner, and would go with it"
+    else:
+        run = kubectl(case, "delete", f"{key[0].lower()}.pkg", key[1])
+        if not case.cluster.definitions:
+            care += "; give the definitions (crds) to see that it is not their only owner: such ones would go with it"
     return Finding(
         State.CONTROL,
         what,
         (*why, f"{holder.name} is an earlier revision of the same package"),
-        key,
+        touch,
         (run,),
-        "wait a minute first: a handover to a new revision takes a moment",
+        care,
         "the new revision takes over",
         (*mine, key),
         tuple(same),
     )
+
+
+def _owned_by_alone(case: Case, name: str, holder: Revision) -> Definition | None:
+    """Return the definition of this name if a revision is its only owner."""
+    known = [one for one in case.cluster.definitions if one.name == name]
+    owners = known[0].metadata.owners if known else ()
+    return known[0] if len(owners) == 1 and owners[0].uid == holder.metadata.uid else None
 
 
 def _gone_holder(

@@ -386,6 +386,26 @@ def test_an_earlier_revision_that_controls_an_object_has_to_give_it_up(state: st
     assert finding.run[0].startswith(f"kubectl {verb} providerrevision.pkg {old.revision}")
 
 
+def test_an_inactive_revision_that_alone_owns_a_definition_is_not_deleted() -> None:
+    new, old = provider("net v2.0.0", digest="e" * 64), provider("net v1.0.0")
+    uid = f"uid-ProviderRevision-{old.revision}"
+    holder = changed(old.as_revision(), spec_desiredState="Inactive")
+    revision = changed(says(new.as_revision(), controlled(old.revision, uid)), spec_revision=2)
+    objects = [lock_of(new.as_entry()), new.as_package(), holder, revision]
+    alone = definition(owner=old.revision, uid=uid)
+    shared = definition(owner=old.revision, uid=uid)
+    shared["metadata"]["ownerReferences"].append({"kind": "Provider", "name": "acme-net", "uid": "p"})
+
+    kept, deleted, unknown = (only(diagnosed([*objects, *more])) for more in ([alone], [shared], []))
+
+    assert kept.touch == ("CustomResourceDefinition", CRD)
+    assert '{"op":"remove","path":"/metadata/ownerReferences/0"}' in kept.run[0]
+    assert "do not delete the revision" in kept.care
+    assert deleted.run == unknown.run == (f"kubectl delete providerrevision.pkg {old.revision}",)
+    assert "give the definitions" in unknown.care
+    assert "give the definitions" not in deleted.care
+
+
 def test_an_owner_that_is_gone_is_taken_off_the_definition() -> None:
     net = provider("net v1.0.0")
     objects = [lock_of(net.as_entry()), *unhealthy(net, controlled("gone-0123456789ab", "old-uid"))]
