@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from render.crossplane import ANY_VERSION, FIRST_VERSIONS, first_version
 from rig.live.matrix import Run, read_runs
 
-# The end-to-end tests that use a setting of xplock, or a feature of Argo CD; nothing, if none does.
+# The end-to-end tests that use a setting of xplock, or a feature of Argo CD.
 _SETTINGS = {
     "pin: digest": "test_closure.py",
     "pin: tag": "test_moved_tag.py",
     "pin: native": "test_names_and_pins.py",
     "rewrites": "test_moves.py",
-    "mirror": "",
+    "mirror": "test_mirror.py",
     "overrides: runtimeConfig": "test_sync.py",
 }
 _ARGOCD = {
@@ -69,7 +69,7 @@ def _shown(software: str, file: str) -> tuple[str, str]:
     """Return with which versions a test passed, and the test."""
     runs = [run for run in read_runs() if run.passed.get(file)]
     versions = dict.fromkeys(getattr(run, software) for run in runs)
-    return (", ".join(versions), f"`tests/e2e/{file}`") if file else ("not run", "no test")
+    return ", ".join(versions), f"`tests/e2e/{file}`"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
