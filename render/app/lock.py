@@ -53,6 +53,8 @@ class _Run:
         self._read: dict[Path, ReadFolder] = {}
         self._found: dict[Path, Outcome] = {}
         self._failures: dict[Path, RenderError] = {}
+        # Folders that wait for one that failed, with that one.
+        self._not_tried: dict[Path, Path] = {}
         self._members: dict[Path, Member] = {}
         # The folders that each folder uses, and the folders of this run that use it.
         self._used: dict[Path, set[Path]] = {}
@@ -100,9 +102,7 @@ class _Run:
             if path in self._failures:
                 continue
             if missing:
-                self._reporter.say(
-                    f"{self._folders[path]} was not tried: it uses {self._folders[missing[0]]}"
-                )
+                self._not_tried[path] = missing[0]
                 continue
             try:
                 self._found[path] = self._resolver.answer(self._read[path], self._around(path))
@@ -120,6 +120,8 @@ class _Run:
         report_failures(
             {self._folders[path]: error for path, error in self._failures.items()}, self._reporter
         )
+        for path, missing in self._not_tried.items():
+            self._reporter.say(f"{self._folders[path]} was not tried: it uses {self._folders[missing]}")
         self._hold_back()
         self._warn_users()
         return LockRun(

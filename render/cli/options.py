@@ -91,7 +91,8 @@ class _Folder(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
         """Return the folder, below the one that -C names; raise if it is none."""
-        value = default_folder(context) / value if context else value
+        # A path without text, as of a variable that is not set, is none; below a folder it would be that folder.
+        value = default_folder(context) / value if context and str(value) else value
         try:
             return super().convert(value, param, context)
         except click.BadParameter as error:

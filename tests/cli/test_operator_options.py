@@ -294,7 +294,7 @@ CACHE = {"--cache-dir": "XPLOCK_CACHE_DIR", "--no-cache": "XPLOCK_CACHE_DIR"}
         ("render", CACHE | REGISTRIES | POLICY | TRUSTED_ROOT),
         ("outdated", CACHE | REGISTRIES),
         # A registry is asked what it has now.
-        ("verify", REGISTRIES),
+        ("verify", REGISTRIES | TRUSTED_ROOT),
         ("package push", CACHE | REGISTRIES),
         ("package inspect", CACHE | REGISTRIES),
         ("commit", GIT_TOKEN | {"--ca-bundle": "XPLOCK_CA_BUNDLE", "--deadline": "XPLOCK_DEADLINE"}),

@@ -500,7 +500,9 @@ def test_the_hooks_of_the_page_for_ci_work(hooks: Hooks, tmp_path: Path) -> None
     assert repository["rev"] == REV
     assert {program for program, *_ in (install, check, lock)} == {"pre-commit"}
     assert installed.code == 0
-    assert [is_refused(done, "lock-missing", "clusters/staging") for done in missing] == [True, True]
+    first, *others = repository["hooks"][0]["args"]
+    assert [is_refused(done, "lock-missing", first) for done in missing] == [True, True]
+    assert [f"\n  also in {', '.join(others)}\n" in done.output for done in missing] == [True, True]
     # What git did not know before has not changed.
     assert locking.code == 0
     assert [(done.code, bool(PASSED.search(done.output))) for done in good] == [(0, True), (0, True)]

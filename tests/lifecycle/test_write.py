@@ -54,8 +54,15 @@ def test_a_manifest_carries_what_was_asked_for_and_its_fields() -> None:
     assert lock.packages[named("base")].fields == {}
 
 
-def test_a_wish_that_is_no_manifest_has_no_fields_to_carry() -> None:
+def test_an_install_object_names_no_kind_and_carries_its_fields() -> None:
     lock = made_lock(FakeCatalog(APP), replace(root("app", "^1"), name="my-app", fields=FIELDS))
+
+    app = lock.packages[named("app")]
+    assert (app.kind, app.object_name, app.fields) == (Kind.CONFIGURATION, "my-app", FIELDS)
+
+
+def test_a_root_of_the_settings_is_no_manifest_and_has_no_fields_to_carry() -> None:
+    lock = made_lock(FakeCatalog(APP), replace(root("app", "^1"), fields=FIELDS))
 
     assert (lock.packages[named("app")].root, lock.packages[named("app")].fields) == ("^1", {})
 

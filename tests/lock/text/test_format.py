@@ -264,7 +264,7 @@ def test_order_in_memory_does_not_show_in_the_text() -> None:
 
 def test_the_text_is_the_same_under_every_hash_seed() -> None:
     script = (
-        "from tests.lock.test_format import example\n"
+        "from tests.lock.text.test_format import example\n"
         "from render.lock.text.format import format_lock\n"
         "print(format_lock(example()), end='')"
     )
