@@ -26,7 +26,7 @@ from render.inputs.projects import Inputs
 from render.lean import replace
 from render.lifecycle.update import LockOptions
 from render.limits import Limits
-from render.lock.model import Lock, State
+from render.lock.model import Lock, State, spec_of
 from render.lock.text.format import format_lock
 from render.lock.text.parse import InvalidLock, parse_lock
 from render.manifests.objects import render_objects
@@ -204,8 +204,10 @@ def test_who_depends_on_a_detached_package_is_detached(history: History) -> None
                 assert not isinstance(dependency.source, PartialSource)
                 needed = packages[dependency.source]
                 assert not needed["spec"].get("skipDependencyResolution"), source
-                # The resolver would create this name if it came first.
-                assert needed["metadata"]["name"] == str(dependency.source.repository).replace("/", "-")
+                # The resolver would create this name if it came first; a manifest may say that it did not, as in adopted
+                # clusters.
+                if "skipDependencyResolution" not in spec_of(step.lock.packages[source].fields):
+                    assert needed["metadata"]["name"] == str(dependency.source.repository).replace("/", "-")
 
 
 @examples(60, derandomize=True)
@@ -229,11 +231,11 @@ def test_a_source_has_one_object_whose_name_never_changes(history: History) -> N
 def test_only_a_changed_manifest_loses_a_field(history: History) -> None:
     for before, after in pairs(history):
         manifests = {wish.source for wish in after.roots if wish.is_manifest}
-        # Without its manifest, a package that is still needed has the fields of any dependency.
+        # Without its manifest, a package that is needed has the fields of any dependency, also if it was leaving.
         manifests |= {
-            wish.source
-            for wish in before.roots
-            if wish.is_manifest and after.lock.packages[wish.source].state is State.WANTED
+            source
+            for source, package in before.lock.packages.items()
+            if package.fields and after.lock.packages[source].state is State.WANTED
         }
         rendered = after.packages()
         for source, old in before.packages().items():

@@ -73,7 +73,12 @@ def stays_attached(package: LockedPackage) -> bool:
 
     That is safe while those packages keep their versions.
     """
-    return spec_of(package.fields).get("skipDependencyResolution") is False and not package.detached
+    return _asks_to_stay(package) and not package.detached
+
+
+def _asks_to_stay(package: LockedPackage) -> bool:
+    """Return whether the manifest says that names given by the user are no reason to detach; others still are."""
+    return spec_of(package.fields).get("skipDependencyResolution") is False
 
 
 def completed_name(dependency: str, source: str) -> str:
@@ -111,7 +116,7 @@ def _own_reasons(package: LockedPackage, needs: Iterable[Need]) -> Iterator[str]
         yield _OWN_REQUEST
     if package.crds:
         yield ON_CRDS
-    attached = stays_attached(package)
+    attached = _asks_to_stay(package)
     for need in needs:
         if need.crd is not None:
             continue

@@ -119,6 +119,22 @@ def test_other_fields_are_no_reason(fields: Mapping[str, object]) -> None:
     assert reasons(lock([replace(app(), fields=fields)])) == {}
 
 
+@pytest.mark.parametrize(
+    ("needed", "why"),
+    [(f"{ACME}/net", ()), ("net", (f"it needs net, which the cluster knows as {ACME}/net",))],
+)
+def test_a_manifest_that_stays_attached_is_detached_only_for_other_reasons_than_names(
+    needed: str, why: tuple[str, ...]
+) -> None:
+    stays = replace(app(LockedDependency(needed, "*")), fields={"spec": {"skipDependencyResolution": False}})
+    net = package("net v1.0.0", object_name="my-net")
+
+    made = lock([replace(stays, detached=why), net])
+
+    # The reasons follow from the lock, whichever of them it has already.
+    assert reasons(lock([stays, net])) == reasons(made) == ({"app": why} if why else {})
+
+
 def test_a_package_that_depends_on_what_it_replaced_is_detached_in_whatever_way_it_did() -> None:
     # As an alias it would depend on itself, and Crossplane installs nothing while there is a circle.
     alias = package(
