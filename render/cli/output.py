@@ -7,8 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from render.errors import RenderError
-from render.lean import Any, TextIO, dataclass, field
+from render.lean import TYPE_CHECKING, Any, TextIO, dataclass, field
 from render.texts import redact, visible
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
 
 _RED, _GREEN, _YELLOW, _PLAIN = "\x1b[1;31m", "\x1b[1;32m", "\x1b[1;33m", "\x1b[0m"
 # The first words of lines in a report.
@@ -109,20 +112,10 @@ class Output:
             yield Progress()
             return
         # Imported late: only terminals show progress.
-        from threading import Lock
+        from rich.progress import MofNCompleteColumn, TextColumn
 
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-        from rich.progress import Progress as Bar
-
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("packages"),
-        )
-        with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-            yield Progress(bar, bar.add_task(visible(text), total=0), Lock())
+        with _bar(text, MofNCompleteColumn(), TextColumn("packages")) as progress:
+            yield progress
 
     @contextmanager
     def transfer(self, text: str) -> Iterator["Progress"]:
@@ -131,20 +124,10 @@ class Output:
             yield Progress()
             return
         # Imported late: only terminals show progress.
-        from threading import Lock
+        from rich.progress import DownloadColumn, TransferSpeedColumn
 
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
-        from rich.progress import Progress as Bar
-
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            DownloadColumn(binary_units=True),
-            TransferSpeedColumn(),
-        )
-        with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-            yield Progress(bar, bar.add_task(visible(text), total=0), Lock())
+        with _bar(text, DownloadColumn(binary_units=True), TransferSpeedColumn()) as progress:
+            yield progress
 
     def _shows_progress(self) -> bool:
         return self.verbosity == 0 and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -183,6 +166,19 @@ class Progress:
         """Count bytes that were copied."""
         if self.bar is not None:
             self.bar.advance(self.task, count)
+
+
+@contextmanager
+def _bar(text: str, *columns: "ProgressColumn") -> Iterator[Progress]:
+    from threading import Lock
+
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    described = TextColumn("{task.description}", markup=False)
+    with Bar(described, BarColumn(), *columns, console=Console(stderr=True), transient=True) as bar:
+        yield Progress(bar, bar.add_task(visible(text), total=0), Lock())
 
 
 def _coloured_change(word: re.Match[str]) -> str:

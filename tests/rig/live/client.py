@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
@@ -204,3 +205,24 @@ class Watch:
                         self.events.append((event, value))
         except Exception as error:  # the test fails with it later
             self._failure = error
+
+
+class Watches:
+    """Several watches, which last as long as the context does."""
+
+    def __init__(self, *watches: Watch) -> None:
+        self._watches = watches
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        for watch in self._watches:
+            self._stack.enter_context(watch)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # All at once: each takes a moment to end.
+        for watch in self._watches:
+            watch.stop()
+        self._stack.__exit__(kind, error, trace)

@@ -2,12 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
-from types import TracebackType
-from typing import Self, TypeAlias
+from typing import TypeAlias
 
 from render.references import parse_reference
-from rig.live.client import Client, Object, Watch
+from rig.live.client import Client, Object, Watch, Watches
 from rig.live.kinds import LOCKS, PACKAGES, Resource
 
 # All objects at one moment, by kind and name.
@@ -16,25 +14,11 @@ Moment: TypeAlias = Mapping[tuple[str, str], Object]
 _PACKAGE_KINDS = ("Provider", "Configuration", "Function")
 
 
-class History:
+class History(Watches):
     """Writes down all that happens to some kinds while the context lasts."""
 
     def __init__(self, client: Client, *kinds: Resource) -> None:
-        self._watches = [Watch(client, kind) for kind in kinds]
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        for watch in self._watches:
-            self._stack.enter_context(watch)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        # All at once: each takes a moment to end.
-        for watch in self._watches:
-            watch.stop()
-        self._stack.__exit__(kind, error, trace)
+        super().__init__(*(Watch(client, kind) for kind in kinds))
 
     @property
     def events(self) -> list[tuple[str, Object]]:

@@ -1,14 +1,12 @@
 """The moments between a push and packages that run, by the arrival of what a watch says of them."""
 
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self, TypeAlias
+from typing import TypeAlias
 
 from render.references import parse_reference
 from rig.live.application import WELL, conditions_of
-from rig.live.client import Client, Object, Watch
+from rig.live.client import Client, Object, Watch, Watches
 from rig.live.kinds import APPLICATIONS, IMAGE_CONFIGS, PACKAGES
 
 # When it arrived, what happened, and the object after it.
@@ -26,27 +24,14 @@ class SyncTimes:
     healthy: float
 
 
-class SyncWatch:
+class SyncWatch(Watches):
     """Watches one sync while the context lasts: its Application, all ImageConfigs, and the packages of some sources."""
 
     def __init__(self, client: Client, application: str, sources: Collection[str]) -> None:
         self._application, self._sources = application, frozenset(sources)
         self._applications, self._pins = Watch(client, APPLICATIONS), Watch(client, IMAGE_CONFIGS)
         self._packages = [Watch(client, kind) for kind in PACKAGES]
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        for watch in self._watches:
-            self._stack.enter_context(watch)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        # All at once: each takes a moment to end.
-        for watch in self._watches:
-            watch.stop()
-        self._stack.__exit__(kind, error, trace)
+        super().__init__(self._applications, self._pins, *self._packages)
 
     def times(self, pushed: float) -> SyncTimes | None:
         """Return how long each step took since the push; None until all packages run."""
@@ -57,10 +42,6 @@ class SyncWatch:
         pins = max(at for at, event, _ in _arrivals(self._pins) if event == "ADDED")
         added = [at for at, event, _ in self._package_arrivals() if event == "ADDED"]
         return SyncTimes(*(at - pushed for at in (operation, pins, min(added), max(added), healthy)))
-
-    @property
-    def _watches(self) -> list[Watch]:
-        return [self._applications, self._pins, *self._packages]
 
     def _is_started(self, value: Object) -> bool:
         # Argo CD has compared, and does what it found.
