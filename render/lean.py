@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from typing import Any as Any
     from typing import NewType as NewType
     from typing import NoReturn as NoReturn
+    from typing import Protocol as Protocol
     from typing import TextIO as TextIO
     from typing import TypeAlias as TypeAlias
     from typing import TypeVar as TypeVar
 else:
     # A class, so that `Any | None` works.
-    Any = NoReturn = TextIO = TypeAlias = object
+    Any = NoReturn = Protocol = TextIO = TypeAlias = object
 
     def _itself(_, described):
         return described

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Protocol
 
 from render.errors import RenderError
+from render.lean import Protocol
 from render.texts import first_names, without_name
 
 # How many folders a line names.
