@@ -24,6 +24,8 @@ from render.texts import counted
 from render.xpkg.definitions import Composition, Definitions
 
 if TYPE_CHECKING:
+    from render.app.resolving.outcome import Outcome
+    from render.app.resolving.resolver import Resolver
     from render.xpkg.catalog import Catalog
 
 Layouts = Sequence[tuple[str, Path]]
@@ -125,6 +127,26 @@ def compare_with_content(
     with reporter.busy(f"comparing the definitions of {counted(len(asked), 'package')}"):
         content.prepare(list(asked), limits.parallel)
         return compare_definitions(old, new, content, live, own=read_own(), limits=limits)
+
+
+def compare_outcomes(
+    outcomes: Sequence["Outcome"], resolver: "Resolver", reporter: Reporter
+) -> dict[Path, Comparison]:
+    """Return what the new locks of folders do to definitions; a first lock does nothing to any."""
+    known: dict[tuple[int, int], Comparison] = {}
+    for one in outcomes:
+        # Folders that are alike have one lock.
+        key = id(one.before), id(one.after)
+        if key not in known and one.before.packages and one.before != one.after:
+            known[key] = _compare_outcome(one, resolver, reporter)
+    return {one.folder: known.get((id(one.before), id(one.after)), Comparison()) for one in outcomes}
+
+
+def _compare_outcome(one: "Outcome", resolver: "Resolver", reporter: Reporter) -> Comparison:
+    def open_catalogs() -> list["Catalog"]:
+        return [resolver.catalog(one.inputs)]
+
+    return compare_with_content(one.before, one.after, open_catalogs, resolver.limits, reporter)
 
 
 def _open_catalogs(places: ContentPlaces, operator: OperatorSettings, reporter: Reporter) -> list["Catalog"]:

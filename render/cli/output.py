@@ -20,7 +20,8 @@ _CHANGES = {
     **dict.fromkeys(("Updated", "Moved", "Leaving", "Detached", "Held", "Provided", "Waiting"), _YELLOW),
     "Can be upgraded now": _GREEN,
     "Held back": _YELLOW,
-    **dict.fromkeys(("Off", "Released", "Removed", "Dropped", "Unpinned"), _RED),
+    **dict.fromkeys(("Off", "Released", "Removed", "Dropped", "Unpinned", "Blocked", "Lost"), _RED),
+    **dict.fromkeys(("Writers", "Unknown"), _YELLOW),
 }
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from render.lock.aspects import LISTS, Aspects
+from render.lock.aspects import LISTS, Aspects, Differences
 from render.lock.diff import ChangedPackage, DiffedPackage, LockDiff
 from render.texts import visible
 from render.views.labels import format_step, step_document
@@ -106,10 +106,25 @@ def _decided(aspects: Aspects) -> Aspects:
     return {name: texts for name, texts in aspects.items() if name not in _OF_THE_BYTES}
 
 
+def _said_changes(package: ChangedPackage) -> Differences:
+    """Return the aspects of a package that do not simply follow from its new version."""
+    if "version" not in package.changes or package.moved_from:
+        return package.changes
+    version = package.changes["version"]
+    followed = {"objectsDigest", "definitionsDigest"}
+    if package.changes.get("root") == version:
+        followed.add("root")
+    before, after = package.changes.get("keptPins", ((), ()))
+    kept = [f"{package.source}:{text}@" for text in version[0]]
+    if not _more(before, after) and all(text.startswith(tuple(kept)) for text in _more(after, before)):
+        followed.add("keptPins")
+    return {name: pair for name, pair in package.changes.items() if name not in followed}
+
+
 def _changed_lines(package: ChangedPackage) -> Iterator[str]:
     step = f" ({format_step(package.step)})" if package.step else ""
     yield f"{change_word(package)} {visible(_title(package))}{step}"
-    for name, (before, after) in package.changes.items():
+    for name, (before, after) in _said_changes(package).items():
         if name in LISTS:
             yield from (f"  {name}: {visible(text)}" for text in format_signed(before, after))
         elif name != "version":
@@ -241,7 +256,7 @@ def _listed(title: str, texts: Sequence[str]) -> list[str]:
 
 def _changed_row(package: ChangedPackage) -> str:
     old, new = format_versions(package)
-    told = [_told(name, *pair) for name, pair in package.changes.items() if name != "version"]
+    told = [_told(name, *pair) for name, pair in _said_changes(package).items() if name != "version"]
     if package.moved_from:
         how = f" by {package.strategy}" if package.strategy else ""
         told.insert(0, f"from {code(package.moved_from)}{how}")

@@ -11,9 +11,11 @@ from render.app.commits.options import CommitOptions
 from render.app.commits.projects import Project, make_project
 from render.app.commits.refusals import WITH_INPUTS, InputsNotCommitted
 from render.app.commits.updates import UpdateBranch
+from render.app.definitions import ContentPlaces, compare_lock_definitions
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Reporter
 from render.commands import as_path, git, xplock
+from render.definitions.model import Comparison
 from render.errors import RenderError
 from render.git.changes import Change, CommitTarget, InputFiles
 from render.git.landing import BranchDiffers, BranchMoved, LostRace, find_other_inputs, land
@@ -23,7 +25,7 @@ from render.git.revisions import find_commit
 from render.git.signing import signs_commits
 from render.git.snapshots import Snapshot
 from render.git.trailers import add_signoff
-from render.views.commits.commit_message import format_message, format_subject
+from render.views.commits.commit_message import LockChange, format_message, format_subject
 from render.views.commits.committed import Committed, committed_hints, format_committed
 
 
@@ -175,6 +177,9 @@ class Committer:
         if update is not None and not target.again:
             compared = [project.compare(repository, update.base) for project in projects]
             shown = [change for change in compared if change.before != change.after]
+        if self._options.branch is not None:
+            # Only a pull request has room for it. Its packages were just locked, so the cache has them.
+            shown = self._with_definitions(shown, projects)
         if not changes:
             subject = self._options.subject or (format_subject(shown) if shown else "")
             return replace(made, changes=shown, subject=subject)
@@ -184,6 +189,16 @@ class Committer:
         if self._options.signoff:
             message = add_signoff(message, self._author or read_committer(repository))
         return replace(made, changes=shown, subject=subject, message=message)
+
+    def _with_definitions(self, shown: Sequence[LockChange], projects: Sequence[Project]) -> list[LockChange]:
+        """Return changes with what they do to definitions, as far as layouts and the cache have them."""
+        folders = {project.path: project.folder for project in projects}
+
+        def compare(one: LockChange) -> Comparison:
+            places = ContentPlaces((folders[one.path],), offline=True)
+            return compare_lock_definitions(one.before, one.after, places, self._operator, self._reporter)
+
+        return [replace(one, compared=compare(one)) for one in shown]
 
     def _make_change(
         self,

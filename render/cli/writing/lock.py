@@ -127,6 +127,7 @@ def lock(
     head_start = start_requests(operator, output, folders[0], layouts) if starts else None
     # Imported late: the first requests are under way meanwhile.
     import render.yaml.libyaml  # noqa: F401 - parses their answers
+    from render.app.definitions import compare_outcomes
     from render.app.lock import lock_folders
     from render.app.resolving.resolver import Resolver
     from render.lifecycle.update import LockOptions
@@ -160,13 +161,20 @@ def lock(
     plans = committer.plan(done.texts(), dry_run=dry_run) if committer else []
     if not check and not dry_run:
         done.write(operator.limits)
+    is_read = not check and (output.verbosity >= 0 or form == "json")
+    compared = compare_outcomes(done.outcomes, resolver, output) if is_read else {}
     if form != "json":
         write_reports(
-            done.outcomes, output, several=len(done.folders) > 1, to_stderr=how_to_commit.branch is not None
+            done.outcomes,
+            output,
+            compared,
+            several=len(done.folders) > 1,
+            to_stderr=how_to_commit.branch is not None,
+            is_written=not (dry_run or commits),
         )
     made = committer.commit(plans, dry_run=dry_run) if committer else []
     if form == "json":
-        locks = lock_documents(done)
+        locks = lock_documents(done, compared)
         output.result_json({"locks": locks, "commits": committed_documents(made)} if committer else locks)
     elif committer:
         write_commits(made, output, to_branch=how_to_commit.branch is not None)

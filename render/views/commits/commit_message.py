@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from render import __version__
 from render.commands import xplock
+from render.definitions.model import Comparison
 from render.git.trailers import Trailers, digest_inputs, format_trailers
 from render.lock.changes import find_changes
 from render.lock.diff import diff_locks
@@ -14,6 +15,7 @@ from render.lock.model import Lock
 from render.system.files import LOCK_FILE
 from render.texts import first_lines, redact, visible
 from render.versions.semantic import Step
+from render.views.definitions.markdown import format_comparison_markdown
 from render.views.diff import code, format_markdown
 from render.views.graph.languages import format_mermaid
 from render.views.graph.make import make_graph
@@ -39,6 +41,8 @@ class LockChange:
     folder: str
     before: Lock
     after: Lock
+    # What it does to definitions, if they were compared.
+    compared: Comparison | None = None
 
     @property
     def path(self) -> str:
@@ -103,7 +107,10 @@ def _tables(changes: Sequence[LockChange]) -> Iterator[Mapping[str, str]]:
 def _table(change: LockChange) -> str:
     if change.before == change.after:
         return "The packages are the same; the lock is written as xplock writes it."
-    return format_markdown(diff_locks(change.before, change.after)).rstrip("\n")
+    text = format_markdown(diff_locks(change.before, change.after))
+    if change.compared is not None:
+        text += f"\n{format_comparison_markdown(change.compared)}"
+    return text.rstrip("\n")
 
 
 def _draw(change: LockChange) -> str:

@@ -29,15 +29,15 @@ def format_comparison(comparison: Comparison, advice: Sequence[str] = (), *, eve
     for groups in group_findings(comparison.findings, everything=everything):
         lines += _group_lines(groups, everything=everything)
     for line in format_not_compared(comparison, advice):
-        lines += _wrapped(line, "", _INDENT) if not line.startswith("next: ") else [_INDENT + line]
+        lines += wrap_below(line, "", _INDENT) if not line.startswith("next: ") else [_INDENT + line]
     return "".join(f"{line}\n" for line in lines) or NOTHING
 
 
 def _group_lines(groups: Groups, *, everything: bool) -> Iterator[str]:
     for group in groups.shown:
         head = f"{group.risk:<9}{group.rule}  "
-        yield from _wrapped(head + format_phrase(group, everything=everything), "", _INDENT)
-        yield from _wrapped(format_steps(group, everything=everything), _INDENT, _INDENT)
+        yield from wrap_below(head + format_phrase(group, everything=everything), "", _INDENT)
+        yield from wrap_below(format_steps(group, everything=everything), _INDENT, _INDENT)
     if groups.hidden:
         names = {name for group in groups.hidden for name in group.names}
         more = counted(len(groups.hidden), "more change")
@@ -45,8 +45,8 @@ def _group_lines(groups: Groups, *, everything: bool) -> Iterator[str]:
         yield f"{first.risk:<9}{first.rule}  {more} in {counted(len(names), 'definition')}: -v shows all"
 
 
-def _wrapped(text: str, first: str, others: str) -> list[str]:
-    """Break a line between words; two spaces stay."""
+def wrap_below(text: str, first: str, others: str) -> list[str]:
+    """Break a line of 80 columns between words, with what stands before its first line and before the others."""
     return wrap(
         text,
         _COLUMNS,

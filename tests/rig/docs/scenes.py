@@ -16,6 +16,7 @@ from rig.docs.live_cluster import live_cluster, publish_packages, stuck_cluster
 from rig.docs.machine import Machine, copy_clone
 from rig.docs.mirror_registry import mirror_registry
 from rig.docs.move_examples import begin_step, read_steps
+from rig.docs.upgrades import upgrade_ten
 
 # The examples with their packages built, an empty folder, the machine: where the first command runs.
 Scene = Callable[[Path, Path, Machine], Path]
@@ -257,6 +258,11 @@ def _signed(name: str) -> Scene:
     return lambda examples, folder, _: sign_example(examples, folder, name)
 
 
+def _upgrade(_: str) -> Scene:
+    """A repository in which ten providers are about to be upgraded."""
+    return lambda _, folder, machine: upgrade_ten(folder, machine)
+
+
 def _argocd(_: str) -> Scene:
     """The manifests of a small Argo CD, and beside them a copy of deploy/."""
 
@@ -302,5 +308,6 @@ _SCENES: dict[str, Callable[[str], Scene]] = {
     "conflict": _conflict,
     "moved-tag": _moved_tag,
     "signed": _signed,
+    "upgrade": _upgrade,
     "argocd": _argocd,
 }
