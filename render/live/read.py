@@ -74,7 +74,7 @@ class ClusterReader:
         """Return the names of the definitions that were read."""
         return sorted({made.name for _, made in self._found.values() if isinstance(made, Definition)})
 
-    def cluster(self) -> Cluster:
+    def cluster(self, *, needs_packages: bool = True) -> Cluster:
         """Return what was read; raise for all problems at once."""
         if self._problems:
             raise InvalidLiveObjects(first_lines(sorted(self._problems), _SHOWN))
@@ -95,7 +95,7 @@ class ClusterReader:
             events=_those(values, Event),
             notes=tuple(self._notes),
         )
-        if not cluster.packages and cluster.lock is None:
+        if needs_packages and not cluster.packages and cluster.lock is None:
             raise NoCrossplane
         return cluster
 

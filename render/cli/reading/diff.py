@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 import click
 
@@ -87,6 +88,7 @@ def diff(
     definitions: bool,
     rules: tuple[str, ...],
     fail_on: str | None,
+    live_files: tuple[IO[bytes], ...],
     layouts: list[tuple[str, Path]],
     offline: bool,
     form: str,
@@ -104,8 +106,10 @@ def diff(
     """
     output: Output = context.obj
     if side_by_side:
-        if rules or fail_on:
-            raise click.UsageError("--rule and --fail-on are for two locks, not for --matrix", context)
+        if rules or fail_on or live_files:
+            raise click.UsageError(
+                "--rule, --live and --fail-on are for two locks, not for --matrix", context
+            )
         write_matrix(context, places, reference, form, exit_code=exit_code)
         return
     _check_usage(context, places, reference)
@@ -120,7 +124,7 @@ def diff(
         )
     old, folder = place_folder(old, new, chosen)
     words = [*map(as_path, places), *(("-C", as_path(chosen)) if chosen else ())]
-    wanted = DefinitionOptions(definitions, rules, fail_on, tuple(layouts), offline, tuple(words))
+    wanted = DefinitionOptions(definitions, rules, fail_on, tuple(layouts), offline, tuple(words), live_files)
     if old == _STDIN:
         _check_cluster(form)
     wanted.check(has_cluster=old == _STDIN)

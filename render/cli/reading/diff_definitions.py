@@ -4,16 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import click
 
 from render.app.definitions import ContentPlaces, compare_lock_definitions
 from render.app.diff import LockPair
+from render.app.live_definitions import read_live_definitions
 from render.cli.operator_options import given_words, operator_settings
 from render.cli.options import layout_words
 from render.cli.output import Output
-from render.commands import shell
+from render.commands import as_path, shell
 from render.definitions.model import Comparison
 from render.definitions.rules import MEANINGS, RISKS, RULES, Risk
 from render.errors import Differs, InvalidInput, RenderError
@@ -70,11 +71,24 @@ _OPTIONS = (
         help="Only findings by this rule, such as field-gone; may be repeated.",
     ),
     click.option(
+        "--live",
+        "live_files",
+        multiple=True,
+        metavar="FILE",
+        type=click.File("rb"),
+        help="All definitions of the cluster, as `kubectl get crd -o json` and `kubectl get mrd -o json` print them: "
+        "findings know what it stores; may be repeated.",
+    ),
+    click.option(
         "--fail-on",
         type=click.Choice([risk.value for risk in RISKS]),
         help="Exit 3 if a definition changes in a way of this class or a worse one.",
     ),
 )
+
+
+def _named(file: IO[bytes]) -> str:
+    return "-" if file.name == "<stdin>" else as_path(file.name)
 
 
 def definition_options(command: Decorated) -> Decorated:
@@ -95,12 +109,20 @@ class DefinitionOptions:
     offline: bool
     # The words of the call that say which locks are compared.
     places: tuple[str, ...] = ()
+    live: tuple[IO[bytes], ...] = ()
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the call wants to know something about definitions."""
+        return bool(self.rules or self.fail_on or self.live)
 
     def check(self, *, has_cluster: bool) -> None:
         """Raise if the call wants to know what is not compared."""
-        if not self.wanted and (self.rules or self.fail_on):
-            raise click.UsageError("--rule and --fail-on are about definitions: leave out --no-definitions")
-        if has_cluster and (self.rules or self.fail_on):
+        if not self.wanted and self.is_given:
+            raise click.UsageError(
+                "--rule, --live and --fail-on are about definitions: leave out --no-definitions"
+            )
+        if has_cluster and self.is_given:
             raise InvalidInput(
                 "the definitions of a cluster's Lock cannot be compared",
                 why="it names versions, and not the bytes that they had",
@@ -112,7 +134,9 @@ class DefinitionOptions:
         if pair is None or not self.wanted:
             return Compared(self)
         places = ContentPlaces(pair.folders, self.layouts, self.offline)
-        found = compare_lock_definitions(pair.old, pair.new, places, operator_settings(), output)
+        operator = operator_settings()
+        live = read_live_definitions(self.live, operator.limits)
+        found = compare_lock_definitions(pair.old, pair.new, places, operator, output, live)
         if self.rules:
             found = replace(found, findings=tuple(one for one in found.findings if one.rule in self.rules))
         return Compared(self, found, everything=output.verbosity > 0)
@@ -174,6 +198,7 @@ class Compared:
     def _advice(self) -> list[str]:
         """Return the command that may get the content that is missing, or else shows what registries answer."""
         given = given_words(click.get_current_context())
-        words = [*layout_words(self.options.layouts), *given, *self.options.places]
+        files = [word for file in self.options.live for word in ("--live", _named(file))]
+        words = [*layout_words(self.options.layouts), *files, *given, *self.options.places]
         shown = [] if self.options.offline else ["-v"]
         return [shell("xplock", "diff", *shown, *words)]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rig.builders.definitions import a_composition, a_crd, a_schema, a_version, an_xrd
+from rig.builders.definitions import a_composition, a_crd, a_schema, a_version, an_mrd, an_xrd
 from rig.builders.projects import HOME, World
 from rig.registry.http_server import RecordingServer
 from rig.registry.layout_server import serve_layout
@@ -307,3 +307,35 @@ def test_a_composition_in_the_folder_is_compared_with_the_xrd_of_its_package(
         "         to v2",
         "         it is no part of a package: change it together with the upgrade",
     ]
+
+
+def live(world: World, **stored: list[str]) -> str:
+    """Write what kubectl prints of the CRDs of a cluster, with their stored versions, and of an inactive MRD."""
+    crds = [
+        {**a_crd(name=f"{name}.example.org"), "status": {"storedVersions": versions}}
+        for name, versions in stored.items()
+    ]
+    inactive = an_mrd(name=OTHERS, state="Inactive")
+    file = world.folder / "live.json"
+    document = {"apiVersion": "v1", "kind": "List", "items": [*crds, inactive]}
+    file.write_text(json.dumps(document))
+    return str(file)
+
+
+def test_a_cluster_makes_findings_exact(
+    world: World, folders: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    newest = lock(world, "newest", "things:v3.0.0")
+    capsys.readouterr()
+
+    run(["diff", *folders, "--live", live(world, things=["v1"]), "-o", "json"])
+    without_inactive = rows(capsys.readouterr().out)
+    run(["diff", folders[1], newest, "--live", live(world, things=["v2"]), "-o", "json"])
+    migrated = rows(capsys.readouterr().out)
+    run(["diff", folders[1], newest, "--live", live(world, things=["v1", "v2"]), "-o", "json"])
+    stored = rows(capsys.readouterr().out)
+
+    assert without_inactive == [("lost", "field-gone", "things.example.org")]
+    assert {row[:2] for row in migrated} == {("writers", "version-gone"), ("note", "no-way-back")}
+    assert ("blocked", "stored-version-gone", "things.example.org") in stored
+    assert run(["diff", *folders, "--live", live(world), "--no-definitions"]) == 2
