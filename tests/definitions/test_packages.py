@@ -240,7 +240,7 @@ def test_a_composition_of_the_folder_has_to_be_for_that_version_as_well() -> Non
     moved = [a_version("v1", storage=False), a_version("v2")]
     old = world.package(an_xrd(*versions), source=api, kind=Kind.CONFIGURATION)
     new = world.package(an_xrd(*moved), source=api, kind=Kind.CONFIGURATION, version="v2.0.0")
-    own = [composition_of(a_composition(f"example.org/{one}", name=one)) for one in ("v1", "v2")]
+    own = [composition_of(a_composition(f"example.org/{one}", name=one)) for one in ("v1", "v2", "v3")]
     own += [composition_of(a_composition("other.example/v1", name="other"))]
     known = [one for one in own if one]
 
