@@ -79,6 +79,30 @@ def test_what_each_report_says_is_about_its_own_folder() -> None:
     assert done[0] == done[1] == done[2]
 
 
+def test_another_place_to_fetch_from_is_another_answer(fleet: World, answered: list[str]) -> None:
+    other = World(fleet.folder / "elsewhere")
+    other.publish("app v2.0.0", annotations={"other": "bytes"})
+    fleet.layout, layout = other.layout, fleet.layout
+    fleet.project("green", "app")
+    fleet.layout = layout
+
+    assert run_command("lock", *NAMES).code == 0
+    locks = texts()
+
+    assert answered == ["lock blue", "lock green"]
+    assert locks[0] == locks[2] != locks[1]
+
+
+def test_a_policy_is_that_of_its_own_folder(fleet: World) -> None:
+    fleet.project("green", "app", more="policy: {sources: {allow: [xpkg.example.org/other/]}}\n")
+
+    done = run_command("lock", *NAMES)
+
+    assert done.code == 4
+    assert "in green:\nerror: " in done.stderr
+    assert [Path(name, LOCK_FILE).exists() for name in NAMES] == [True, False, True]
+
+
 @pytest.mark.parametrize("settings", ["families: free\n", "crossplaneVersion: v2.3.0\n"])
 def test_another_setting_is_another_answer(fleet: World, answered: list[str], settings: str) -> None:
     fleet.project("green", "app", more=settings)

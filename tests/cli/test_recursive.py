@@ -1,6 +1,7 @@
 """Calls for many folders: -R finds them, --shard splits them, and one that fails does not stop the others."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,57 @@ def test_a_part_alone_is_wrong_usage(fleet: Path) -> None:
 
     assert (done.code, done.stdout) == (2, "")
     assert "--shard splits a recursive call: add -R" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_large_repository_with_circles_is_searched_once(fleet: Path) -> None:
+    for number in range(100):
+        folder = fleet / "code" / f"{number}"
+        folder.mkdir(parents=True)
+        (folder / "file").touch()
+        # Names of one file: that is faster to make, and the same to search.
+        for name in range(1_000):
+            os.link(folder / "file", folder / f"{name}.yaml")
+        (folder / "up").symlink_to("..")
+        (folder / "self").symlink_to(".")
+
+    done = run_command("check", "-R", str(fleet))
+
+    assert done.code == 0
+    assert done.stdout == "3 folders, nothing found\n"
+
+
+def test_a_folder_that_cannot_be_read_is_named_and_the_others_are_done(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (fleet / "secret").mkdir()
+    scan = os.scandir
+
+    def refuse(path: Path) -> object:
+        # Root, as whom tests may run, may read everything.
+        if Path(path).name == "secret":
+            raise PermissionError(path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+
+    done = run_command("check", "-R", str(fleet))
+
+    assert (done.code, done.stdout) == (0, "3 folders, nothing found\n")
+    assert f"warning: {fleet}/secret is not searched: it cannot be read\n" in done.stderr
+
+
+def test_one_cluster_in_two_parts_is_checked_as_one(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.publish("net v1.0.0", kind="Provider")
+    for name in ("fleet/one", "fleet/two"):
+        run_command("lock", str(world.project(name, "net")))
+
+    apart = run_command("check", "-R", str(tmp_path / "fleet"))
+    together = run_command("check", "-R", "--same-cluster", str(tmp_path / "fleet"))
+
+    assert apart.code == 0
+    assert (together.code, "rendered-twice" in together.stdout) == (4, True)
 
 
 def test_no_project_folder_is_an_error_that_says_what_one_is(tmp_path: Path) -> None:
