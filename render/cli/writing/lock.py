@@ -172,6 +172,8 @@ def lock(
             to_stderr=how_to_commit.branch is not None,
             is_written=not (dry_run or commits),
         )
+        if dry_run:
+            output.say("nothing was written")
     made = committer.commit(plans, dry_run=dry_run) if committer else []
     if form == "json":
         locks = lock_documents(done, compared)

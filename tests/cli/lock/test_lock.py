@@ -202,6 +202,8 @@ def test_a_dry_run_tells_what_it_would_do_and_does_not(
     assert code == 0
     assert [entry["source"] for entry in report["added"]] == [f"{HOME}/app", f"{HOME}/base"]
     assert not (project / LOCK_FILE).exists()
+    run(["lock", "--dry-run", str(project)])
+    assert capsys.readouterr().err.endswith("\nnothing was written\n")
 
 
 def test_quiet_says_nothing(world: World, capsys: pytest.CaptureFixture[str]) -> None:
