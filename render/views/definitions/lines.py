@@ -5,8 +5,8 @@ from typing import Any
 
 from render.definitions.model import Comparison, Finding
 from render.definitions.rules import RISKS, Risk
-from render.texts import counted, first_names
-from render.views.definitions.groups import count_by_risk, format_package_step
+from render.texts import counted, first_names, visible
+from render.views.definitions.groups import count_by_risk, format_names, format_package_step
 from render.views.definitions.missing import format_packages
 from render.views.definitions.text import wrap_below
 
@@ -40,9 +40,22 @@ def _lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
         found = [one for one in comparison.findings if one.risk is risk]
         if found and risk is not Risk.NOTE:
             yield risk.capitalize(), _line(found)
+            yield from (("", text) for text in _webhooks(found))
     packages = format_packages(comparison.not_compared)
     if packages:
         yield "Unknown", f"what {first_names(packages, 2)} would do to definitions: not compared"
+
+
+def _webhooks(found: Sequence[Finding]) -> list[str]:
+    """Return a line for the definitions whose webhook a move switches off, which names the strategies that do not."""
+    by_detail: dict[str, list[str]] = {}
+    for one in found:
+        if one.rule == "conversion":
+            by_detail.setdefault(one.detail, []).append(one.definition)
+    return [
+        f"{format_names(sorted(set(names)), 'definition')}: {visible(detail)}"
+        for detail, names in sorted(by_detail.items())
+    ]
 
 
 def _line(found: Sequence[Finding]) -> str:

@@ -3,10 +3,11 @@
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rig.builders.definitions import a_crd, a_schema, a_version
-from rig.builders.projects import World
+from rig.builders.projects import World, moves
 
 from render.cli.run import run
 from render.system.files import LOCK_FILE
@@ -95,3 +96,25 @@ def test_content_that_is_gone_is_said(project: Path, capsys: pytest.CaptureFixtu
     assert "not compared: 2 packages (things v1.0.0, things v2.0.0)" in " ".join(
         capsys.readouterr().out.split()
     )
+
+
+def test_a_move_that_switches_a_webhook_off_names_the_definitions_and_what_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World(tmp_path)
+    monkeypatch.setenv("XPLOCK_CACHE_DIR", str(tmp_path / "cache"))
+    converting: dict[str, Any] = {"conversion": {"strategy": "Webhook"}}
+    crd = a_crd(a_version("v1"), a_version("v2", storage=False), **converting)
+    for name in ("things", "successor"):
+        world.publish(f"{name} v1.0.0", kind="Provider", objects=[crd])
+    known = "crossplaneVersion: v2.3.4\n"
+    assert run(["-q", "lock", str(world.project("shop", "things:v1.0.0", more=known))]) == 0
+    more = known + moves("things", "successor", strategy="deactivate")
+    folder = world.project("shop", "successor:v1.0.0", more=more)
+
+    assert run(["lock", "--dry-run", str(folder)]) == 0
+
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Blocked 1 definition (conversion) in successor v1.0.0" in text
+    assert "things.example.org: its webhook does not answer" in text
+    assert text.endswith("use alias or repoint")
