@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from render.app.operator_settings import OperatorSettings
-from render.app.reporter import Reporter, SilentReporter
 from render.checks.model import Checked, CheckedFolder, Finding
 from render.checks.policy_rule import note_unused
 from render.checks.read import read_checked
@@ -13,8 +12,11 @@ from render.checks.signature_rules import note_open_expressions
 from render.crossplane import note_on_crossplane
 from render.definitions.rules import Risk
 from render.errors import RenderError
-from render.lean import dataclass, replace
+from render.lean import TYPE_CHECKING, dataclass, replace
 from render.texts import first_names
+
+if TYPE_CHECKING:
+    from render.app.reporter import Reporter
 
 # How many folders a note names.
 _SHOWN = 3
@@ -53,7 +55,7 @@ def check_folders(
     same_cluster: bool = False,
     in_order: bool = False,
     since: Since | None = None,
-    reporter: Reporter | None = None,
+    reporter: "Reporter | None" = None,
 ) -> CheckResult:
     """Check folders without network; `in_order` says that they are environments, the first one first.
 
@@ -64,16 +66,22 @@ def check_folders(
     )
     notes = [*_note_crossplane(checked.folders), *note_unused(checked), *_note_expressions(checked.folders)]
     result = CheckResult(find_findings(checked), len(checked.folders), notes)
-    return _with_upgrades(result, checked, since, operator, reporter or SilentReporter()) if since else result
+    return _with_upgrades(result, checked, since, operator, reporter) if since else result
 
 
 def _with_upgrades(
-    result: CheckResult, checked: Checked, since: Since, operator: OperatorSettings, reporter: Reporter
+    result: CheckResult,
+    checked: Checked,
+    since: Since,
+    operator: OperatorSettings,
+    reporter: "Reporter | None",
 ) -> CheckResult:
     # Imported late: most calls compare nothing with an earlier commit.
+    from render.app.reporter import SilentReporter
     from render.app.upgrades import find_upgrades
 
-    found, unknown = find_upgrades(checked.folders, since.revision, since.risk, operator, reporter)
+    told = reporter or SilentReporter()
+    found, unknown = find_upgrades(checked.folders, since.revision, since.risk, operator, told)
     order = {one.name: i for i, one in enumerate(checked.folders)}
     findings = sorted([*result.findings, *found], key=lambda finding: order[finding.folder])
     return replace(result, findings=findings, unknown=unknown)
