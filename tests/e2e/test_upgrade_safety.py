@@ -140,6 +140,14 @@ CASES = {
 }  # fmt: skip
 # What is accepted and loses data.
 LOSING = "losing"
+# What two locks cannot know: a version that objects were stored in some releases ago.
+HISTORY = "history"
+FIRST, SECOND = a_version("v1"), a_version("v2")
+RELEASES = {
+    "v0.9.0": a_crd(FIRST, **named("history")),
+    "v1.0.0": a_crd({**FIRST, "storage": False}, SECOND, **named("history")),
+    "v1.1.0": a_crd(SECOND, **named("history")),
+}
 EGRESS = Resource("losing.example.org/v1", "things")
 
 
@@ -149,6 +157,8 @@ class Upgraded:
 
     cluster: LiveCluster
     findings: list[Any]
+    # With what the cluster knows.
+    live_findings: list[Any]
 
 
 @pytest.fixture(scope="module")
@@ -157,16 +167,30 @@ def upgraded(platform: Platform) -> Iterator[Upgraded]:
         publish(cluster)
         team = cluster.team()
         ask_for(team, "v1.0.0")
+        ask_for_history(team, "v0.9.0")
         team.lock()
-        save(team.root, "install")
         apply(cluster, team)
         cluster.wait_until(lambda: all_are_well(cluster), "everything is installed")
         store(cluster)
+        ask_for_history(team, "v1.0.0")
+        team.lock()
+        save(team.root, "install")
+        apply(cluster, team)
+        cluster.wait_until(lambda: stored_versions(cluster) == ["v1", "v2"], "the storage version moves")
         ask_for(team, "v1.1.0")
         team.lock()
-        findings = json.loads(team.xplock("diff", "--fail-on", "blocked", "-o", "json", code=3).stdout)
+        live = cluster.folder / "crds.json"
+        live.write_text(kubectl(cluster, "get", "customresourcedefinitions", "-o", "json"))
+        said, said_live = find(team), find(team, "--live", str(live))
         apply(cluster, team)
-        yield Upgraded(cluster, findings["definitions"])
+        yield Upgraded(cluster, said, said_live)
+
+
+def find(team: Team, *options: str) -> list[Any]:
+    """Return what `diff` says of definitions since the last commit."""
+    done = team.xplock("diff", "--fail-on", "blocked", "-o", "json", *options, code=3)
+    found: list[Any] = json.loads(done.stdout)["definitions"]
+    return found
 
 
 def publish(cluster: LiveCluster) -> None:
@@ -175,6 +199,8 @@ def publish(cluster: LiveCluster) -> None:
         for more in ({"egress": TEXT}, {})
     ]
     versions = {name: (one.kind, (one.old, one.new)) for name, one in CASES.items()}
+    for version, crd in RELEASES.items():
+        cluster.registry.publish(f"{HISTORY} {version}", kind="Provider", objects=[crd])
     for name, (kind, found) in {**versions, LOSING: ("Provider", [[one] for one in losing])}.items():
         for version, objects in zip(("v1.0.0", "v1.1.0"), found, strict=True):
             cluster.registry.publish(f"{name} {version}", kind=kind, objects=objects)
@@ -184,6 +210,16 @@ def ask_for(team: Team, version: str) -> None:
     kinds = {**{name: one.kind for name, one in CASES.items()}, LOSING: "Provider"}
     for name, kind in kinds.items():
         team.write(f"{name}.yaml", package_manifest(kind, name, f"{at(name)}:{version}"))
+    ask_for_history(team, version)
+
+
+def ask_for_history(team: Team, version: str) -> None:
+    team.write("history.yaml", package_manifest("Provider", HISTORY, f"{at(HISTORY)}:{version}"))
+
+
+def stored_versions(cluster: LiveCluster) -> list[str]:
+    found: list[str] = cluster.client.get(CRDS, "things.history.example.org")["status"]["storedVersions"]
+    return found
 
 
 def apply(cluster: LiveCluster, team: Team) -> None:
@@ -193,8 +229,8 @@ def apply(cluster: LiveCluster, team: Team) -> None:
 def all_are_well(cluster: LiveCluster) -> bool:
     packages = cluster.packages()
     crds = {one["metadata"]["name"] for one in cluster.client.objects(CRDS)}
-    wanted = {one.name for one in CASES.values()} - {"thing"}
-    return len(packages) > len(CASES) and all(map(is_well, packages.values())) and wanted <= crds
+    wanted = {*(one.name for one in CASES.values()), "things.history.example.org"} - {"thing"}
+    return len(packages) > len(CASES) + 1 and all(map(is_well, packages.values())) and wanted <= crds
 
 
 def is_well(package: Object) -> bool:
@@ -253,6 +289,20 @@ def test_a_managed_definition_says_that_its_crd_is_refused(upgraded: Upgraded) -
         return next(one["reason"] for one in found if one["type"] == "Established")
 
     upgraded.cluster.wait_until(lambda: established() == "PendingManagedResource", "the MRD is pending")
+
+
+def test_a_version_that_was_stored_once_is_blocked_by_what_the_cluster_knows(upgraded: Upgraded) -> None:
+    cluster, name = upgraded.cluster, "things.history.example.org"
+
+    said, live = (
+        [(one["rule"], one["class"], one["version"]) for one in some if one["package"] == at(HISTORY)]
+        for some in (upgraded.findings, upgraded.live_findings)
+    )
+
+    assert said == [("version-gone", "writers", "v1")]
+    assert live == [("stored-version-gone", "blocked", "v1")]
+    cluster.wait_until(lambda: STORED in events(cluster, name), "the API server refuses it")
+    assert is_well(cluster.packages()[HISTORY])
 
 
 def test_what_diff_calls_lost_is_lost(upgraded: Upgraded) -> None:
