@@ -1,16 +1,15 @@
 """A diagnosis as text of 80 columns: one block per cause, with the command that helps."""
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from render.live.doctor.model import Diagnosis, Finding, ObjectKey
 from render.texts import counted, first_names, visible
+from render.views.fitting import fold
 
 _SHOWN = 5
 _LINE = 1_000
 # A command has to stay whole.
 _COMMAND = 50_000
-_WIDTH = 80
 
 
 def format_diagnosis(diagnosis: Diagnosis) -> str:
@@ -36,18 +35,15 @@ def _finding(finding: Finding) -> Iterator[str]:
 
 
 def _part(label: str, lines: Sequence[str]) -> Iterator[str]:
-    yield from _labelled(label, [part for line in lines for part in _wrapped(line, _WIDTH - len(label))])
+    indent = " " * len(label)
+    for i, line in enumerate(lines):
+        yield from fold(visible(line, limit=_LINE), first=indent if i else label, rest=indent)
 
 
 def _labelled(label: str, lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
         yield f"{label}{line}"
         label = " " * len(label)
-
-
-def _wrapped(line: str, width: int) -> list[str]:
-    # A source or a name stays whole, too.
-    return textwrap.wrap(visible(line, limit=_LINE), width, break_long_words=False, break_on_hyphens=False)
 
 
 def _consequences(finding: Finding) -> list[str]:
