@@ -122,17 +122,17 @@ requirements: $(VENV)/ready ## Move every dependency of the image and of the hoo
 servers: TOOLS += $(E2E_TOOLS)
 servers: NOTE := $(E2E_NOTE)
 servers: go $(VENV)/ready tools
-	$(if $(filter 1,$(SHORT)),,@PYTHONPATH=tests $(BIN)/python -m rig.live.renovate --check)
+	$(if $(filter 1,$(SHORT)),,@PYTHONPATH=tests $(BIN)/python -m rig.builds.renovate --check)
 	$(BIN)/pip install --quiet --group e2e
-	PYTHONPATH=tests $(BIN)/python -m rig.live.go_builds $(if $(filter 1,$(SHORT)),,--all)
-	$(if $(filter 1,$(SHORT)),,PYTHONPATH=tests $(BIN)/python -m rig.live.renovate)
+	PYTHONPATH=tests $(BIN)/python -m rig.builds.go_builds $(if $(filter 1,$(SHORT)),,--all)
+	$(if $(filter 1,$(SHORT)),,PYTHONPATH=tests $(BIN)/python -m rig.builds.renovate)
 
 flux: servers
 	PYTHONPATH=tests $(BIN)/python -m rig.flux.builds
 
 go:
 	@$(FIRST_PYTHON) $(IS_NEW_ENOUGH)
-	@PYTHONPATH=tests $(FIRST_PYTHON) -m rig.live.go_builds --check
+	@PYTHONPATH=tests $(FIRST_PYTHON) -m rig.builds.go_builds --check
 
 # What xplock itself needs, and nothing for tests.
 $(VENV)/runtime: pyproject.toml

@@ -7,9 +7,9 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from rig.builds.matrix import read_runs
+from rig.builds.recipes import ARGOCDS, CROSSPLANES, KUBERNETES
 from rig.docs.compatibility import versions_of
-from rig.live.matrix import read_runs
-from rig.live.recipes import ARGOCDS, CROSSPLANES, KUBERNETES
 
 from render.crossplane import NEWEST_RUN
 

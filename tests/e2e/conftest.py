@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
+from rig.builds.matrix import record, this_run
 from rig.environment import hidden_settings
-from rig.live.matrix import record, this_run
 from rig.live.platform import LiveCluster, Platform, prepare_platform
 
 _NUMBERS = itertools.count(1)

@@ -6,9 +6,15 @@ from typing import Any
 
 import yaml
 from rig.builders.projects import at
+from rig.builds.recipes import CROSSPLANE
 from rig.live.application import WELL, conditions_of
-from rig.live.client import Object
-from rig.live.kinds import (
+from rig.live.kubectl import run_printed
+from rig.live.manifests import package_manifest
+from rig.live.platform import LiveCluster
+from rig.live.revisions import KNOWN_AHEAD
+from rig.live.team import Team
+from rig.servers.client import Object
+from rig.servers.kinds import (
     CONFIGURATIONS,
     CRDS,
     CROSSPLANE_SECRETS,
@@ -21,12 +27,6 @@ from rig.live.kinds import (
     RUNTIME_CONFIGS,
     Resource,
 )
-from rig.live.kubectl import run_printed
-from rig.live.manifests import package_manifest
-from rig.live.platform import LiveCluster
-from rig.live.recipes import CROSSPLANE
-from rig.live.revisions import KNOWN_AHEAD
-from rig.live.team import Team
 
 from render.settings import SETTINGS_FILE
 from render.system.files import LOCK_FILE

@@ -5,10 +5,8 @@ from pathlib import Path
 import pytest
 from rig.builders.mirrors import Closure
 from rig.builders.projects import at, format_metadata
+from rig.builds.cosign import Cosign, build_cosigns
 from rig.live.application import WELL, conditions_of
-from rig.live.client import Object
-from rig.live.cosign import Cosign, build_cosigns
-from rig.live.kinds import CROSSPLANE_SECRETS, CROSSPLANE_SYSTEM
 from rig.live.lock_files import attached_entries, locked_digests
 from rig.live.manifests import package_manifest
 from rig.live.package_registry import HOST
@@ -17,6 +15,8 @@ from rig.live.team import Team
 from rig.registry.docker import docker_registry
 from rig.registry.proxy import Proxy
 from rig.registry.pushed import Raw, SignedImage
+from rig.servers.client import Object
+from rig.servers.kinds import CROSSPLANE_SECRETS, CROSSPLANE_SYSTEM
 from rig.signatures.cosigned import Signing
 from rig.signatures.registry import attach
 from rig.signatures.sigstore import Sigstore, new_key, public_pem

@@ -8,11 +8,11 @@ from rig.live.closure.comparison import Comparison
 from rig.live.closure.packages import publish_closure
 from rig.live.closure.ways import clear, prepare_bare, prepare_locked, settle
 from rig.live.history import History
-from rig.live.kinds import APPLICATIONS, REVISIONS
 from rig.live.lock_files import attached_entries, locked_digests
 from rig.live.operations import failures_of
 from rig.live.platform import LiveCluster
 from rig.live.team import Team
+from rig.servers.kinds import APPLICATIONS, REVISIONS
 
 
 def test_one_sync_installs_what_is_locked_and_nothing_else(

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 
 from rig.builders.projects import at
-from rig.live.kinds import APPLICATIONS, CRDS, IMAGE_CONFIGS, PROVIDERS
 from rig.live.manifests import package_manifest
 from rig.live.platform import LiveCluster
 from rig.live.team import Team
+from rig.servers.kinds import APPLICATIONS, CRDS, IMAGE_CONFIGS, PROVIDERS
 
 CASCADE = "resources-finalizer.argocd.argoproj.io"
 APPROVAL = "argocd.argoproj.io/deletion-approved"

@@ -6,8 +6,12 @@ from typing import Any
 import yaml
 from rig.builders.projects import at
 from rig.live.application import WELL, conditions_of
-from rig.live.client import Object
-from rig.live.kinds import (
+from rig.live.kubectl import run_printed
+from rig.live.manifests import package_manifest
+from rig.live.platform import LiveCluster
+from rig.live.team import Team
+from rig.servers.client import Object
+from rig.servers.kinds import (
     CONFIGURATIONS,
     FUNCTIONS,
     IMAGE_CONFIGS,
@@ -16,10 +20,6 @@ from rig.live.kinds import (
     PROVIDERS,
     Resource,
 )
-from rig.live.kubectl import run_printed
-from rig.live.manifests import package_manifest
-from rig.live.platform import LiveCluster
-from rig.live.team import Team
 
 CRD = "nets.net.example.org"
 _KINDS = {"Provider": PROVIDERS, "Configuration": CONFIGURATIONS, "Function": FUNCTIONS}

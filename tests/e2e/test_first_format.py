@@ -7,11 +7,11 @@ import yaml
 from rig.builders.first_format import APP, INSTALL, crd, write_package
 from rig.builders.schemas import NOT_STRUCTURAL, STRUCTURAL
 from rig.live.application import WELL, conditions_of
-from rig.live.client import Object, Refused
-from rig.live.kinds import CRDS, CROSSPLANE_SYSTEM, DEPLOYMENTS, MANAGED_DEFINITIONS, Resource
 from rig.live.package_registry import HOST
 from rig.live.platform import LiveCluster
 from rig.live.team import Team
+from rig.servers.client import Object, Refused
+from rig.servers.kinds import CRDS, CROSSPLANE_SYSTEM, DEPLOYMENTS, MANAGED_DEFINITIONS, Resource
 
 ROLES = Resource("rbac.authorization.k8s.io/v1", "clusterroles")
 PODS = Resource("v1", "pods", CROSSPLANE_SYSTEM)

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 import yaml
 from rig.builders.projects import at
+from rig.builds.recipes import CROSSPLANE
 from rig.flux.controllers import Flux, start_flux
 from rig.flux.repository import Repository, read_objects, serving_repository
-from rig.live.client import Watch
-from rig.live.kinds import CONFIGURATIONS, IMAGE_CONFIGS, PROVIDERS, RUNTIME_CONFIGS, Resource
 from rig.live.manifests import package_manifest
 from rig.live.platform import LiveCluster
-from rig.live.recipes import CROSSPLANE
 from rig.registry.http_server import Certificate
+from rig.servers.client import Watch
+from rig.servers.kinds import CONFIGURATIONS, IMAGE_CONFIGS, PROVIDERS, RUNTIME_CONFIGS, Resource
 
 from render.settings import SETTINGS_FILE
 

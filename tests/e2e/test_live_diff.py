@@ -4,14 +4,14 @@ import json
 from typing import Any
 
 from rig.builders.projects import at
-from rig.live.kinds import APPLICATIONS
+from rig.builds.recipes import CROSSPLANE
 from rig.live.kubectl import diff_live, kubectl
 from rig.live.lock_files import attached_entries, read_documents
 from rig.live.manifests import package_manifest
 from rig.live.platform import LiveCluster
-from rig.live.recipes import CROSSPLANE
 from rig.live.revisions import KNOWN_AHEAD
 from rig.live.team import Team
+from rig.servers.kinds import APPLICATIONS
 
 _CROSSPLANE = ("--crossplane-version", CROSSPLANE.version)
 _EQUAL = "No differences.\n"

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from rig.builders.projects import at
 from rig.live.application import WELL, conditions_of
-from rig.live.kinds import CROSSPLANE_SECRETS, CROSSPLANE_SYSTEM, DEPLOYMENTS, PROVIDERS
 from rig.live.lock_files import attached_entries, locked_digests
 from rig.live.manifests import package_manifest
 from rig.live.package_registry import HOST, PackageRegistry
 from rig.live.platform import LiveCluster
 from rig.live.team import Team
 from rig.registry.docker import RunningRegistry, docker_registry
+from rig.servers.kinds import CROSSPLANE_SECRETS, CROSSPLANE_SYSTEM, DEPLOYMENTS, PROVIDERS
 
 MIRROR = """\
 apiVersion: pkg.crossplane.io/v1beta1

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from rig.builders.projects import at
 from rig.live.application import WELL, conditions_of, package_of
-from rig.live.client import Object
 from rig.live.history import History
-from rig.live.kinds import CONFIGURATIONS, DEPLOYMENTS, FUNCTIONS, PROVIDERS, REVISIONS, Resource
 from rig.live.lock_files import attached_entries, locked_digests
 from rig.live.manifests import package_manifest
 from rig.live.package_registry import PackageRegistry
 from rig.live.platform import LiveCluster
 from rig.live.revisions import name_of_revision
 from rig.live.team import Team
+from rig.servers.client import Object
+from rig.servers.kinds import CONFIGURATIONS, DEPLOYMENTS, FUNCTIONS, PROVIDERS, REVISIONS, Resource
 
 _PAUSED = "crossplane.io/paused"
 _LOOSE = "acme-provider-loose"

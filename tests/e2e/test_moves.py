@@ -5,13 +5,13 @@ from collections import Counter
 import pytest
 from rig.builders.lock_story import is_guarded
 from rig.live.application import WELL, conditions_of
-from rig.live.client import Object
 from rig.live.history import find_doubles
 from rig.live.move_stories import CHAPTERS, ENDED, FUNCTION, GONE, INSTALLED, MOVED, STORIES, UPGRADED
 from rig.live.platform import Platform
 from rig.live.revisions import BY_REVISION, KNOWN_AHEAD
 from rig.live.snapshots import Snapshot, image_source
 from rig.live.story_runner import Story, Telling, Told
+from rig.servers.client import Object
 
 MINUTE = 60
 MOVED_LATER, GONE_LATER = "a minute after the move", "a minute after the end"

@@ -7,12 +7,12 @@ import pytest
 import yaml
 from rig.builders.lock_story import is_guarded
 from rig.builders.projects import at
+from rig.builds.recipes import CROSSPLANE
 from rig.live.application import package_of
-from rig.live.client import Object
-from rig.live.kinds import CONFIGURATIONS, CROSSPLANE_SECRETS, CROSSPLANE_SYSTEM, IMAGE_CONFIGS, PROVIDERS
 from rig.live.platform import LiveCluster, Platform
-from rig.live.recipes import CROSSPLANE
 from rig.live.team import Team
+from rig.servers.client import Object
+from rig.servers.kinds import CONFIGURATIONS, CROSSPLANE_SECRETS, CROSSPLANE_SYSTEM, IMAGE_CONFIGS, PROVIDERS
 
 OPTIONS = "argocd.argoproj.io/sync-options"
 # As manifests were before packages were applied by the server.

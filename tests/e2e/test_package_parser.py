@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rig.builders.images import CRD, END, META, REFERENCE, Shelf, entry, gzipped
-from rig.live.package_parser import PackageParser, ParsedPackage, running_package_parser
+from rig.builds.package_parser import PackageParser, ParsedPackage, running_package_parser
 
 from render.errors import RenderError
 from render.limits import Limits

@@ -5,11 +5,11 @@ import json
 import yaml
 from rig.builders.projects import at
 from rig.live.application import WELL, conditions_of
-from rig.live.client import Object
-from rig.live.kinds import FUNCTIONS, IMAGE_CONFIGS, PROVIDERS
 from rig.live.manifests import package_manifest
 from rig.live.platform import LiveCluster
 from rig.live.team import Team
+from rig.servers.client import Object
+from rig.servers.kinds import FUNCTIONS, IMAGE_CONFIGS, PROVIDERS
 
 POISON = f"cannot initialize dependency graph from the packages in the lock: node {at('provider-net')} already exists"
 

@@ -7,7 +7,7 @@ from rig.live.lock_files import attached_entries
 from rig.live.manifests import package_manifest
 from rig.live.platform import LiveCluster
 from rig.live.team import Team
-from rig.live.waiting import wait_for
+from rig.servers.waiting import wait_for
 
 from render.system.files import LOCK_FILE
 

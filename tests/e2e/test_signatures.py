@@ -11,9 +11,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from rig.builders.projects import format_metadata
+from rig.builds.cosign import Cosign, build_cosigns
+from rig.builds.signature_verifier import SignatureVerifier, running_signature_verifier
 from rig.commands.run import run_command
-from rig.live.cosign import Cosign, build_cosigns
-from rig.live.signature_verifier import SignatureVerifier, running_signature_verifier
 from rig.registry.docker import RunningRegistry, docker_registry
 from rig.registry.pushed import Raw, SignedImage
 from rig.signatures.cosigned import PROVENANCE, Signing

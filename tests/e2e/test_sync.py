@@ -11,9 +11,14 @@ from rig.builders.lock_story import is_guarded
 from rig.builders.projects import at
 from rig.git.repositories import git
 from rig.live.application import WELL, conditions_of, package_of
-from rig.live.client import Object
 from rig.live.history import History, Moment
-from rig.live.kinds import (
+from rig.live.manifests import package_manifest
+from rig.live.operations import failures_of, operation_states, operations_of
+from rig.live.platform import LiveCluster, Platform
+from rig.live.revisions import names_so_far
+from rig.live.team import Team
+from rig.servers.client import Object
+from rig.servers.kinds import (
     APPLICATIONS,
     ARGOCD_CONFIG_MAPS,
     CRDS,
@@ -24,11 +29,6 @@ from rig.live.kinds import (
     REVISIONS,
     RUNTIME_CONFIGS,
 )
-from rig.live.manifests import package_manifest
-from rig.live.operations import failures_of, operation_states, operations_of
-from rig.live.platform import LiveCluster, Platform
-from rig.live.revisions import names_so_far
-from rig.live.team import Team
 
 MINUTE = 60
 WATCHED = (*PACKAGES, *REVISIONS, IMAGE_CONFIGS, RUNTIME_CONFIGS, LOCKS, DEPLOYMENTS, APPLICATIONS)

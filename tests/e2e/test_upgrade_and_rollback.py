@@ -7,13 +7,13 @@ from rig.builders.projects import at
 from rig.git.repositories import git
 from rig.live.application import WELL, conditions_of, package_of
 from rig.live.history import History, Moment
-from rig.live.kinds import REVISIONS
 from rig.live.lock_files import attached_entries, locked_digests
 from rig.live.manifests import package_manifest
 from rig.live.package_registry import PackageRegistry
 from rig.live.platform import LiveCluster
 from rig.live.revisions import KNOWN_AHEAD
 from rig.live.team import Team
+from rig.servers.kinds import REVISIONS
 
 from render.system.files import LOCK_FILE
 

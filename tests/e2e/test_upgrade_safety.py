@@ -10,12 +10,12 @@ from rig.builders.definitions import XRD_API_V2, a_composition, a_crd, a_schema,
 from rig.builders.projects import at
 from rig.git.repositories import save
 from rig.live.application import WELL, conditions_of, package_of
-from rig.live.client import Object, Refused
-from rig.live.kinds import CRDS, DEPLOYMENTS, EVENTS, MANAGED_DEFINITIONS, Resource
 from rig.live.kubectl import kubectl
 from rig.live.manifests import package_manifest
 from rig.live.platform import LiveCluster, Platform
 from rig.live.team import Team
+from rig.servers.client import Object, Refused
+from rig.servers.kinds import CRDS, DEPLOYMENTS, EVENTS, MANAGED_DEFINITIONS, Resource
 
 TEXT = {"type": "string"}
 OLD, NEW = a_version("v1alpha1"), a_version("v1beta1")

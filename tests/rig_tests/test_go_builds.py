@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from rig.builds.recipes import ARGOCDS, CROSSPLANES, RECIPES
 from rig.git.repositories import write_program
-from rig.live.recipes import ARGOCDS, CROSSPLANES, RECIPES
 
 SECONDS = 60
 TESTS = Path(__file__).parents[1]
@@ -50,7 +50,7 @@ class Machine:
             "XPLOCK_E2E_CACHE": str(self.cache),
         }
         return subprocess.Popen(
-            [sys.executable, "-m", "rig.live.go_builds", *arguments],
+            [sys.executable, "-m", "rig.builds.go_builds", *arguments],
             env={**usual, **environ},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from rig.live.background import Beside
-from rig.live.client import Client, Refused, Watch
-from rig.live.kinds import PROVIDERS
-from rig.live.ports import Ports
-from rig.live.processes import Servers
-from rig.live.waiting import minding, wait_for
 from rig.registry.http_server import Answer, RecordingServer, Request, Wire, answer
+from rig.servers.background import Beside
+from rig.servers.client import Client, Refused, Watch
+from rig.servers.kinds import PROVIDERS
+from rig.servers.ports import Ports
+from rig.servers.processes import Servers
+from rig.servers.waiting import minding, wait_for
 
 SECONDS = 60.0
 NO_CERTIFICATE = Path("missing")

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from rig.live import matrix
-from rig.live.matrix import Run, read_runs, record, this_run
+from rig.builds import matrix
+from rig.builds.matrix import Run, read_runs, record, this_run
 
 
 @pytest.fixture(autouse=True)

@@ -32,7 +32,7 @@ def test_everything_is_installed_by_hash_and_from_no_address() -> None:
 def check(folder: Path) -> str:
     """Return what is wrong with the Node of a machine whose programs are all in one folder."""
     done = subprocess.run(
-        [sys.executable, "-m", "rig.live.renovate", "--check"],
+        [sys.executable, "-m", "rig.builds.renovate", "--check"],
         env={"PATH": str(folder), "HOME": str(folder), "PYTHONPATH": str(TOP / "tests")},
         capture_output=True,
         text=True,

@@ -7,11 +7,11 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import TypeAlias
 
-from rig.live.client import Client, Object
 from rig.live.closure.sync_times import SyncTimes, SyncWatch
-from rig.live.kinds import APPLICATIONS, CONFIGURATIONS, IMAGE_CONFIGS, PROVIDERS, Resource
-from rig.live.waiting import wait_for
 from rig.registry.http_server import Answer, RecordingServer, Request, answer
+from rig.servers.client import Client, Object
+from rig.servers.kinds import APPLICATIONS, CONFIGURATIONS, IMAGE_CONFIGS, PROVIDERS, Resource
+from rig.servers.waiting import wait_for
 
 Events: TypeAlias = Mapping[Resource, Sequence[tuple[str, Object]]]
 

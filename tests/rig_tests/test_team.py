@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from rig.live.client import Client
-from rig.live.recipes import CROSSPLANE
+from rig.builds.recipes import CROSSPLANE
 from rig.live.team import Team
+from rig.servers.client import Client
 
 from render.settings import SETTINGS_FILE
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 from rig.builders.packages import PROVIDER, build_file, write_files
+from rig.builds.renovate import run_renovate
 from rig.deploy.ci import Job, read_job, run_job
 from rig.docs.pages import TOP, read_blocks
 from rig.git.gitea import Gitea
 from rig.git.repositories import clone, git, new_repository, paths_in, save, write_program
-from rig.live.renovate import run_renovate
 from rig.registry.docker import RunningRegistry, docker_registry
 from rig.registry.http_server import RecordingServer
 

@@ -16,8 +16,8 @@ from typing import Any
 import grpc
 
 from rig.argocd.protobuf import Message, decode, encode, texts
-from rig.live.go_builds import build
-from rig.live.recipes import ARGOCD
+from rig.builds.go_builds import build
+from rig.builds.recipes import ARGOCD
 from rig.processes import running
 
 PLUGIN = Path(__file__).parents[3] / "plugin.yaml"

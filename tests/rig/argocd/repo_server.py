@@ -17,8 +17,8 @@ import grpc
 
 from rig.argocd.cmp_server import OPTIONS, SECONDS, START_SECONDS, announced, chunks, pack
 from rig.argocd.protobuf import Message, decode, encode, texts
-from rig.live.go_builds import build
-from rig.live.recipes import ARGOCD, KUBERNETES, PLAIN_REPO_SERVER
+from rig.builds.go_builds import build
+from rig.builds.recipes import ARGOCD, KUBERNETES, PLAIN_REPO_SERVER
 from rig.processes import running
 
 TRACKING = "argocd.argoproj.io/tracking-id"

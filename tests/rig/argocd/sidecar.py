@@ -12,9 +12,9 @@ from typing import Any
 import grpc
 
 from rig.argocd.cmp_server import OPTIONS, PLUGIN, CmpServer, wait_for_socket
+from rig.builds.go_builds import build
+from rig.builds.recipes import ARGOCD
 from rig.deploy.kustomize import DEPLOY, read_one
-from rig.live.go_builds import build
-from rig.live.recipes import ARGOCD
 from rig.processes import running
 
 _PROGRAMS = build(ARGOCD)

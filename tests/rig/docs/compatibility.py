@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from render.crossplane import ANY_VERSION, FIRST_VERSIONS, first_version
-from rig.live.matrix import Run, read_runs
+from rig.builds.matrix import Run, read_runs
 
 # The end-to-end tests that use a setting of xplock, or a feature of Argo CD.
 _SETTINGS = {

@@ -1,7 +1,7 @@
 """Flux's controllers, built from the Go module proxy: the newest releases of which it has all modules."""
 
-from rig.live.go_builds import build
-from rig.live.recipes import Recipe
+from rig.builds.go_builds import build
+from rig.builds.recipes import Recipe
 
 _CRDS = "config/crd/bases"
 SOURCE_CONTROLLER = Recipe(

@@ -10,13 +10,13 @@ from typing import Any
 
 import yaml
 
+from rig.builds.go_builds import build
 from rig.flux.builds import CONTROLLERS
 from rig.live.application import describe_packages
-from rig.live.client import Client, Object, Refused
-from rig.live.go_builds import build
-from rig.live.kinds import CRDS, NAMESPACES, Resource
-from rig.live.processes import Servers
-from rig.live.waiting import wait_for
+from rig.servers.client import Client, Object, Refused
+from rig.servers.kinds import CRDS, NAMESPACES, Resource
+from rig.servers.processes import Servers
+from rig.servers.waiting import wait_for
 
 NAMESPACE = "flux-system"
 GIT_REPOSITORIES = Resource("source.toolkit.fluxcd.io/v1", "gitrepositories", NAMESPACE)

@@ -1,1 +1,1 @@
-"""A real cluster on this machine: Kubernetes' API, Crossplane and Argo CD, without anything that runs containers."""
+"""A live cluster on this machine as tests see it: what they put into it, what they wait for, and what is in it then."""

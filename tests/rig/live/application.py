@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
-from rig.live.client import Client, Object
-from rig.live.kinds import APPLICATIONS, LOCKS, PACKAGES, REVISIONS
-from rig.live.waiting import SECONDS, wait_for
+from rig.servers.client import Client, Object
+from rig.servers.kinds import APPLICATIONS, LOCKS, PACKAGES, REVISIONS
+from rig.servers.waiting import SECONDS, wait_for
 
 _REFRESH = "argocd.argoproj.io/refresh"
 _SHOWN = ("sync", "health", "conditions", "operationState", "resources")

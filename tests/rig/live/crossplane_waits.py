@@ -9,13 +9,13 @@ from render.lock.model import Lock, LockedPackage
 from render.lock.text.file import read_lock
 from render.packages import Kind
 from rig.live.application import WELL, conditions_of, describe_packages
-from rig.live.client import Object
-from rig.live.kinds import CRDS, DEPLOYMENTS, IMAGE_CONFIGS
 from rig.live.lock_files import attached_entries, stale_sources
 from rig.live.platform import LiveCluster
 from rig.live.revisions import name_of_revision
 from rig.live.snapshots import controlling_revision
-from rig.live.waiting import wait_for
+from rig.servers.client import Object
+from rig.servers.kinds import CRDS, DEPLOYMENTS, IMAGE_CONFIGS
+from rig.servers.waiting import wait_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from functools import partial
 
 from rig.builders.projects import at
-from rig.live.client import Object
 from rig.live.history import History
-from rig.live.kinds import APPLICATIONS
 from rig.live.operations import failures_of
 from rig.live.package_registry import PackageRegistry
 from rig.live.platform import LiveCluster
-from rig.live.slow_admission import slow_admission
 from rig.live.team import Team
+from rig.servers.client import Object
+from rig.servers.kinds import APPLICATIONS
+from rig.servers.slow_admission import slow_admission
 
 # Each package depends on all that follow. Argo CD applies packages by their names, and waits where the kind changes.
 _LETTERS = "abcdefgh"

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from render.references import parse_reference
-from rig.live.client import Client, Object, Watch, Watches
-from rig.live.kinds import LOCKS, PACKAGES, Resource
+from rig.servers.client import Client, Object, Watch, Watches
+from rig.servers.kinds import LOCKS, PACKAGES, Resource
 
 # All objects at one moment, by kind and name.
 Moment: TypeAlias = Mapping[tuple[str, str], Object]

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from render.lock.model import Lock
 from render.references import parse_reference
 from rig.live.application import describe_packages, package_of
-from rig.live.client import Object, Refused
 from rig.live.history import find_doubles, watch_sources
-from rig.live.kinds import CRDS
 from rig.live.lock_files import attached_entries
 from rig.live.platform import LiveCluster
 from rig.live.snapshots import resource_of
 from rig.live.team import Team
-from rig.live.waiting import wait_for
+from rig.servers.client import Object, Refused
+from rig.servers.kinds import CRDS
+from rig.servers.waiting import wait_for
 
 _OBJECT = "precious"
 _NOT_FOUND = 404

@@ -3,8 +3,8 @@
 import subprocess
 
 from rig.live.platform import LiveCluster
-from rig.live.processes import program
 from rig.live.team import Team
+from rig.servers.processes import program
 
 _SECONDS = 120
 

@@ -6,8 +6,8 @@ from typing import Any
 import yaml
 
 from render.system.files import LOCK_FILE
-from rig.live.client import Object
 from rig.live.revisions import known_ahead
+from rig.servers.client import Object
 
 
 def read_documents(folder: Path) -> tuple[Object, Object]:

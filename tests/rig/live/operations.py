@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from rig.live.client import Object
+from rig.servers.client import Object
 
 Events: TypeAlias = Sequence[tuple[str, Object]]
 # Kind and name.

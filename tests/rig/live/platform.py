@@ -8,14 +8,19 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from rig.builds.go_builds import build
+from rig.builds.recipes import ARGOCD, CROSSPLANE, KUBERNETES
 from rig.live.application import describe_packages
-from rig.live.argocd import ArgoCD, install_argocd
-from rig.live.client import Client, Object
-from rig.live.crossplane import install_crossplane, start_crossplane
-from rig.live.functions import Functions
-from rig.live.go_builds import build
-from rig.live.kinds import LOCKS, PACKAGES, REVISIONS
-from rig.live.kube import (
+from rig.live.package_registry import PackageRegistry
+from rig.live.revisions import known_ahead
+from rig.live.team import Team
+from rig.registry.docker import docker_registry
+from rig.servers.argocd import ArgoCD, install_argocd
+from rig.servers.client import Client, Object
+from rig.servers.crossplane import install_crossplane, start_crossplane
+from rig.servers.functions import Functions
+from rig.servers.kinds import LOCKS, PACKAGES, REVISIONS
+from rig.servers.kube import (
     Controllers,
     Keys,
     make_keys,
@@ -23,14 +28,9 @@ from rig.live.kube import (
     start_garbage_collector,
     start_kube,
 )
-from rig.live.kubelet import Kubelet
-from rig.live.package_registry import PackageRegistry
-from rig.live.processes import Servers
-from rig.live.recipes import ARGOCD, CROSSPLANE, KUBERNETES
-from rig.live.revisions import known_ahead
-from rig.live.team import Team
-from rig.live.waiting import SECONDS, minding, wait_for
-from rig.registry.docker import docker_registry
+from rig.servers.kubelet import Kubelet
+from rig.servers.processes import Servers
+from rig.servers.waiting import SECONDS, minding, wait_for
 
 
 @dataclass(frozen=True, slots=True)

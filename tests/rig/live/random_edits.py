@@ -15,6 +15,7 @@ from render.xpkg.building.build import build_package
 from render.xpkg.building.packing import PackedImage
 from rig.builders.ecosystem import PackageVersion
 from rig.builders.packages import write_files
+from rig.builds.recipes import CROSSPLANE
 from rig.commands.refusals import Refusal, parse_refusal
 from rig.edits.folders import Folder
 from rig.edits.owner import Owner, Step, take_step
@@ -24,7 +25,6 @@ from rig.live.invariants import Sound
 from rig.live.manifests import package_manifest
 from rig.live.package_registry import format_crd, format_xrd
 from rig.live.platform import LiveCluster
-from rig.live.recipes import CROSSPLANE
 
 _REGISTRY_FILE = "registry.yaml"
 _OWN_BUG = 70

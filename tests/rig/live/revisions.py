@@ -6,8 +6,8 @@ from render.crossplane import has_predictable_revisions, needs_inactive_revision
 from render.names import friendly_id, revision_name
 from render.references import Digest
 from render.versions.version import parse_version
-from rig.live.client import Object
-from rig.live.recipes import CROSSPLANE
+from rig.builds.recipes import CROSSPLANE
+from rig.servers.client import Object
 
 # Whether a lock knows the names of revisions.
 KNOWN_AHEAD = has_predictable_revisions(parse_version(CROSSPLANE.version))

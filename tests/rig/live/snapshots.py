@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rig.live.application import WELL, conditions_of, package_of
-from rig.live.client import Client, Object
-from rig.live.kinds import APPLICATIONS, CRDS, DEPLOYMENTS, IMAGE_CONFIGS, MANAGED_DEFINITIONS, Resource
 from rig.live.platform import LiveCluster
+from rig.servers.client import Client, Object
+from rig.servers.kinds import APPLICATIONS, CRDS, DEPLOYMENTS, IMAGE_CONFIGS, MANAGED_DEFINITIONS, Resource
 
 
 @dataclass(frozen=True, slots=True)

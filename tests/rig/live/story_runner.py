@@ -10,10 +10,15 @@ from typing import Self
 import yaml
 
 from rig.builders.projects import at
-from rig.live.client import Object, Refused
 from rig.live.crossplane_waits import Expected, read_expected, wait_settled
 from rig.live.history import History
-from rig.live.kinds import (
+from rig.live.operations import operations_of
+from rig.live.package_registry import PackageRegistry
+from rig.live.platform import LiveCluster
+from rig.live.snapshots import Snapshot, resource_of, take_snapshot
+from rig.live.team import Team
+from rig.servers.client import Object, Refused
+from rig.servers.kinds import (
     APPLICATIONS,
     COMPOSITIONS,
     CRDS,
@@ -24,12 +29,7 @@ from rig.live.kinds import (
     REVISIONS,
     Resource,
 )
-from rig.live.operations import operations_of
-from rig.live.package_registry import PackageRegistry
-from rig.live.platform import LiveCluster
-from rig.live.snapshots import Snapshot, resource_of, take_snapshot
-from rig.live.team import Team
-from rig.live.waiting import wait_for
+from rig.servers.waiting import wait_for
 
 _HOSTS = ("xpkg.example.org", "old.example.org")
 _WATCHED = (*PACKAGES, *REVISIONS, CRDS, DEPLOYMENTS, LOCKS, APPLICATIONS)

@@ -12,11 +12,11 @@ import yaml
 from render.app.scaffold.choices import Choices
 from render.app.scaffold.pieces import format_piece
 from render.settings import SETTINGS_FILE
+from rig.builds.recipes import CROSSPLANE
 from rig.git.repositories import clone, git, new_repository, save
 from rig.live.application import Application
-from rig.live.client import Client, Object
-from rig.live.kinds import APPLICATIONS
-from rig.live.recipes import CROSSPLANE
+from rig.servers.client import Client, Object
+from rig.servers.kinds import APPLICATIONS
 
 _XPLOCK = Path(sys.executable).with_name("xplock")
 _SECONDS = 120

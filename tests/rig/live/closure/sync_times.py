@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 from render.references import parse_reference
 from rig.live.application import WELL, conditions_of
-from rig.live.client import Client, Object, Watch, Watches
-from rig.live.kinds import APPLICATIONS, IMAGE_CONFIGS, PACKAGES
+from rig.servers.client import Client, Object, Watch, Watches
+from rig.servers.kinds import APPLICATIONS, IMAGE_CONFIGS, PACKAGES
 
 # When it arrived, what happened, and the object after it.
 _Arrival: TypeAlias = tuple[float, str, Object]

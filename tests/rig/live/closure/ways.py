@@ -4,10 +4,10 @@ import time
 
 from rig.live.closure.packages import Closure
 from rig.live.closure.sync_times import SyncTimes, SyncWatch
-from rig.live.kinds import APPLICATIONS, CONFIGURATIONS, FUNCTIONS, IMAGE_CONFIGS, PROVIDERS
 from rig.live.lock_files import read_documents
 from rig.live.platform import LiveCluster
 from rig.live.team import Team
+from rig.servers.kinds import APPLICATIONS, CONFIGURATIONS, FUNCTIONS, IMAGE_CONFIGS, PROVIDERS
 
 # Dependants first: of a package that is still depended on, Crossplane would make another one.
 _REMOVED = (CONFIGURATIONS, PROVIDERS, FUNCTIONS, IMAGE_CONFIGS)

@@ -14,9 +14,9 @@ from typing import Any, Self, TypeAlias
 import grpc
 
 from rig.argocd.protobuf import Message, decode, encode
-from rig.live.background import Beside
-from rig.live.client import Client, Object
-from rig.live.kinds import DEPLOYMENTS, Resource
+from rig.servers.background import Beside
+from rig.servers.client import Client, Object
+from rig.servers.kinds import DEPLOYMENTS, Resource
 
 _SERVICE = "apiextensions.fn.proto.v1.FunctionRunnerService"
 _LABEL = "pkg.crossplane.io/function"

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import urllib3
 
-from rig.live.kinds import Resource
+from rig.servers.kinds import Resource
 
 Object: TypeAlias = dict[str, Any]
 

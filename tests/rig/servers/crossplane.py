@@ -4,13 +4,13 @@ import base64
 import subprocess
 from pathlib import Path
 
-from rig.live.client import Client
-from rig.live.kinds import CROSSPLANE_ACCOUNTS, CROSSPLANE_SECRETS, CROSSPLANE_SYSTEM, NAMESPACES
-from rig.live.kube import Kube
-from rig.live.processes import Server, Servers
-from rig.live.signature_verifier import running_signature_verifier
-from rig.live.waiting import wait_for
+from rig.builds.signature_verifier import running_signature_verifier
 from rig.processes import dying_with_us
+from rig.servers.client import Client
+from rig.servers.kinds import CROSSPLANE_ACCOUNTS, CROSSPLANE_SECRETS, CROSSPLANE_SYSTEM, NAMESPACES
+from rig.servers.kube import Kube
+from rig.servers.processes import Server, Servers
+from rig.servers.waiting import wait_for
 
 _CLIENT_SECRET = "crossplane-tls-client"
 _INIT_SECONDS = 120

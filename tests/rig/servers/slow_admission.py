@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rig.live.client import Client, Object
-from rig.live.kinds import Resource
 from rig.registry.http_server import Answer, RecordingServer, Request, answer, make_certificate
+from rig.servers.client import Client, Object
+from rig.servers.kinds import Resource
 
 _WEBHOOKS = Resource("admissionregistration.k8s.io/v1", "validatingwebhookconfigurations")
 _NAME = "slow.tests.example.org"

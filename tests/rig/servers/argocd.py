@@ -9,13 +9,13 @@ from typing import Any
 
 import yaml
 
+from rig.builds.recipes import PLAIN_REPO_SERVER
 from rig.deploy.kustomize import DEPLOY, read_one
-from rig.live.client import Client, Refused
-from rig.live.kinds import ARGOCD, ARGOCD_CONFIG_MAPS, ARGOCD_SECRETS, CRDS, NAMESPACES, PROJECTS
-from rig.live.kube import Kube
-from rig.live.processes import Server, Servers, program
-from rig.live.recipes import PLAIN_REPO_SERVER
-from rig.live.waiting import wait_for
+from rig.servers.client import Client, Refused
+from rig.servers.kinds import ARGOCD, ARGOCD_CONFIG_MAPS, ARGOCD_SECRETS, CRDS, NAMESPACES, PROJECTS
+from rig.servers.kube import Kube
+from rig.servers.processes import Server, Servers, program
+from rig.servers.waiting import wait_for
 
 _PLUGIN = Path(__file__).parents[3] / "plugin.yaml"
 _GIT = "[user]\n\tname = xplock\n\temail = xplock@example.org\n"

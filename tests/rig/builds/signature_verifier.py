@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rig.live.go_builds import build
-from rig.live.recipes import SIGNATURE_VERIFIER
+from rig.builds.go_builds import build
+from rig.builds.recipes import SIGNATURE_VERIFIER
 from rig.processes import dying_with_us
 
 

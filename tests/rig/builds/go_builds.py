@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rig.live.recipes import MAINS, MORE, RECIPES, Recipe
+from rig.builds.recipes import MAINS, MORE, RECIPES, Recipe
 from rig.processes import dying_with_us
 
 # Read before a test hides the user's settings: builds are kept across runs and clones.

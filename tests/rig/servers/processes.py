@@ -11,9 +11,9 @@ from pathlib import Path
 
 import urllib3
 
-from rig.live.ports import Ports
-from rig.live.waiting import wait_for
 from rig.processes import dying_with_us
+from rig.servers.ports import Ports
+from rig.servers.waiting import wait_for
 
 _LAST_LINES = 30
 # Far more than a server takes that is asked to end.

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rig.live.go_builds import build
-from rig.live.recipes import PACKAGE_PARSER
+from rig.builds.go_builds import build
+from rig.builds.recipes import PACKAGE_PARSER
 from rig.processes import dying_with_us
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from rig.live.recipes import ARGOCD, CROSSPLANE, KUBERNETES
+from rig.builds.recipes import ARGOCD, CROSSPLANE, KUBERNETES
 
 _TESTS = Path(__file__).parents[2]
 _RECORD = _TESTS / "data" / "e2e-matrix.json"

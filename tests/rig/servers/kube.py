@@ -4,8 +4,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig.live.client import Client
-from rig.live.processes import Server, Servers, program
+from rig.servers.client import Client
+from rig.servers.processes import Server, Servers, program
 
 _TOKEN = "made-up-token-of-the-tests"
 _OPENSSL_SECONDS = 120

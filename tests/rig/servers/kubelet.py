@@ -3,9 +3,9 @@
 from types import TracebackType
 from typing import Self
 
-from rig.live.background import Beside
-from rig.live.client import Client, Object, Refused
-from rig.live.kinds import DEPLOYMENTS, Resource
+from rig.servers.background import Beside
+from rig.servers.client import Client, Object, Refused
+from rig.servers.kinds import DEPLOYMENTS, Resource
 
 
 class Kubelet:

@@ -5,8 +5,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig.live.go_builds import build
-from rig.live.recipes import COSIGNS, Recipe
+from rig.builds.go_builds import build
+from rig.builds.recipes import COSIGNS, Recipe
 from rig.processes import dying_with_us
 
 _SECONDS = 120

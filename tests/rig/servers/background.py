@@ -8,8 +8,8 @@ from typing import Self
 
 import urllib3
 
-from rig.live.client import Refused
-from rig.live.waiting import minding
+from rig.servers.client import Refused
+from rig.servers.waiting import minding
 
 _PAUSE = 0.3
 # Rounds in a row in which the API server may be too busy, or others may be quicker.
