@@ -1,8 +1,9 @@
 """Comparing the definitions of two locks: the content of packages comes from layouts, the cache or registries."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,14 @@ from render.app.reporter import Reporter
 from render.definitions.bringers import pair_bringers
 from render.definitions.compare import compare_definitions
 from render.definitions.compositions import composition_of
+from render.definitions.index import not_compared
 from render.definitions.model import Comparison, LiveDefinitions
 from render.errors import RenderError
 from render.inputs.projects import read_inputs, read_settings
 from render.lean import dataclass
 from render.limits import Limits
-from render.lock.model import Lock
-from render.packages import PackagedObject
+from render.lock.model import Lock, LockedPackage
+from render.packages import PackagedObject, count_kinds, defined_groups, digest_objects
 from render.references import Digest, Reference, Source
 from render.rewrites import Rewrite
 from render.texts import counted
@@ -54,7 +56,10 @@ class PackageContent:
 
     def facts(self, source: Source, digest: Digest) -> Definitions:
         """Return the facts about the definitions of a package."""
-        found = self._known.get((source, digest)) or self._try(source, digest)
+        key = source, digest
+        if key not in self._known:
+            self._known[key] = self._try(source, digest)
+        found = self._known[key]
         if isinstance(found, RenderError):
             raise found
         return found
@@ -147,6 +152,50 @@ def _compare_outcome(one: "Outcome", resolver: "Resolver", reporter: Reporter) -
         return [resolver.catalog(one.inputs)]
 
     return compare_with_content(one.before, one.after, open_catalogs, resolver.limits, reporter)
+
+
+def compare_upgrades(
+    lock: Lock, upgrades: Mapping[Source, str], catalog: "Catalog", limits: Limits, reporter: Reporter
+) -> dict[Source, Comparison]:
+    """Return what some upgrades do to definitions, each by itself: packages of a lock, with the tags that they get."""
+
+    def read(wanted: tuple[Source, str]) -> LockedPackage | Comparison:
+        old = lock.packages[wanted[0]]
+        try:
+            return _upgraded(old, wanted[1], catalog)
+        except RenderError as error:
+            return Comparison(not_compared=(not_compared(str(old.display_source), wanted[1], error),))
+
+    content = PackageContent([catalog])
+
+    def compare(new: LockedPackage) -> Comparison:
+        after = replace(lock, packages={**lock.packages, new.source: new})
+        bringers = pair_bringers(lock, after)
+        asked = {(one.source, one.digest): None for one in (*bringers.old, *bringers.new) if not one.is_empty}
+        content.prepare(list(asked), limits.parallel)
+        return compare_definitions(lock, after, content, limits=limits)
+
+    with reporter.busy(f"comparing the definitions of {counted(len(upgrades), 'upgrade')}"):
+        with ThreadPoolExecutor(limits.parallel, thread_name_prefix="xplock-upgrades") as pool:
+            found = list(pool.map(read, upgrades.items()))
+        compared = [one if isinstance(one, Comparison) else compare(one) for one in found]
+        return dict(zip(upgrades, compared, strict=True))
+
+
+def _upgraded(old: LockedPackage, tag: str, catalog: "Catalog") -> LockedPackage:
+    """Return a locked package as another version of it would be locked, as far as definitions go."""
+    package = catalog.package(Reference(old.source, tag))
+    return replace(
+        old,
+        version=tag,
+        tag=None,
+        digest=package.digest,
+        kind=package.metadata.kind,
+        objects=count_kinds(package.objects),
+        objects_digest=digest_objects(package.objects),
+        definitions_digest=package.definitions_digest,
+        groups=defined_groups(package.metadata.kind, package.objects),
+    )
 
 
 def _open_catalogs(places: ContentPlaces, operator: OperatorSettings, reporter: Reporter) -> list["Catalog"]:

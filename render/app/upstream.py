@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from render.app.definitions import compare_upgrades
 from render.app.operator_settings import OperatorSettings
 from render.app.reporter import Reporter
 from render.app.world import World, open_world
@@ -108,15 +109,31 @@ def _ways_on(verifications: Sequence[Verification], options: Sequence[str]) -> I
             yield f"to see which versions there are: {shell('xplock', 'outdated', *options, as_path(one.folder))}"
 
 
-def find_outdated(folder: Path, layouts: Layouts, world: World, reporter: Reporter) -> list[Standing]:
-    """Return how every locked package stands beside the versions in its registry."""
+def find_outdated(
+    folder: Path,
+    layouts: Layouts,
+    world: World,
+    reporter: Reporter,
+    *,
+    offline: bool = False,
+    definitions: bool = False,
+) -> list[Standing]:
+    """Return how every locked package stands beside the versions in its registry.
+
+    With `definitions`, what can be upgraded now has what that does to definitions.
+    """
     lock = require_consistent_lock(folder, world.limits)
     inputs = read_inputs(folder, world.limits, world.settings.environ)
-    catalog = world.catalog([*layouts, *inputs.settings.layouts], inputs.rewrites)
+    catalog = world.catalog([*layouts, *inputs.settings.layouts], inputs.rewrites, offline=offline)
     sources = [package.source for package in wanted_packages(lock)]
     with reporter.busy(f"asking for the tags of {counted(len(sources), 'package')}"):
         tags = fetch_tags(sources, catalog.tags, parallel=world.limits.parallel)
-    return find_standings(lock, tags, follow_families=inputs.settings.families == "follow")
+    found = find_standings(lock, tags, follow_families=inputs.settings.families == "follow")
+    if not definitions:
+        return found
+    upgrades = {one.package.source: one.wanted.text for one in found if one.newer_within and one.wanted}
+    compared = compare_upgrades(lock, upgrades, catalog, world.limits, reporter)
+    return [replace(one, definitions=compared.get(one.package.source)) for one in found]
 
 
 def find_versions(

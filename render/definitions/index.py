@@ -38,6 +38,12 @@ class BroughtComposition:
     item: Composition
 
 
+def not_compared(package: str, version: str, error: RenderError) -> NotCompared:
+    """Return that a package is not compared, since its content cannot be had or read."""
+    is_unusable = isinstance(error, UnusableContent | LimitExceeded)
+    return NotCompared(package, version, in_one_line(error, advice=False), is_missing=not is_unusable)
+
+
 class Reader:
     """Asks for the facts about packages, each once, and keeps what could not be had."""
 
@@ -69,8 +75,7 @@ class Reader:
 
     def reject_for(self, bringer: Bringer, error: RenderError) -> None:
         """Record that the content of a package cannot be had or read."""
-        is_unusable = isinstance(error, UnusableContent | LimitExceeded)
-        self.reject(bringer, in_one_line(error, advice=False), is_missing=not is_unusable)
+        self.not_compared.append(not_compared(bringer.name, bringer.version, error))
 
     def _ask(self, bringer: Bringer) -> Definitions | None:
         try:

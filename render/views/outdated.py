@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from render.definitions.model import Comparison
 from render.lock.candidates import installed_candidate
 from render.lock.model import Lock, LockedPackage, State
 from render.lock.stale_entries import stale_bounds
@@ -14,6 +15,9 @@ from render.versions.requests import Request
 from render.versions.semantic import Step, order_candidates, step_between
 from render.versions.version import Version
 from render.views.closure.links import Closure, Link, read_closure, root_request
+from render.views.definitions.groups import count_by_risk, format_counts
+from render.views.definitions.lines import classes_document
+from render.views.definitions.missing import format_not_compared
 from render.views.fitting import format_table, short_digests, short_names
 from render.views.labels import format_locked, format_step, step_document
 
@@ -46,6 +50,8 @@ class Standing:
     wanted: Version | None
     latest: Version | None
     holders: tuple[Holder, ...] = ()
+    # What the upgrade that is available does to definitions; None without one, or if nobody asks.
+    definitions: Comparison | None = None
 
     @property
     def newer_within(self) -> bool:
@@ -127,17 +133,21 @@ def wanted_packages(lock: Lock) -> list[LockedPackage]:
 
 def format_standings(standings: Sequence[Standing], *, everyone: bool = False) -> str:
     """Write what can be upgraded now, and what is held back and by whom: the first few, or everyone."""
-    tables = [
-        ("Can be upgraded now", "TO", [one for one in standings if one.newer_within], _wanted_cells, False),
-        ("Held back", "LATEST", [one for one in standings if one.newer_beyond], _latest_cells, True),
-        ("Nothing newer known", "", [one for one in standings if not one.is_outdated], _locked_cells, False),
-    ]
+    names = _names(standings)
+
+    def holders(one: Standing) -> str:
+        told = [visible(holder.told(names)) for holder in one.holders]
+        return f"by {first_names(told, len(told) if everyone else _SHOWN_HOLDERS)}" if told else ""
+
+    newer = [one for one in standings if one.newer_within]
+    held = [one for one in standings if one.newer_beyond]
+    others = [one for one in standings if not one.is_outdated]
     blocks = [
-        _table(title, target, found, cells, names=_names(standings) if held else None, everyone=everyone)
-        for title, target, found, cells, held in tables
-        if found
+        _table("Can be upgraded now", "TO", newer, _wanted_cells, _definitions),
+        _table("Held back", "LATEST", held, _latest_cells, holders),
+        _table("Nothing newer known", "", others, _locked_cells),
     ]
-    return "\n".join("".join(f"{line}\n" for line in block) for block in blocks)
+    return "\n".join("".join(f"{line}\n" for line in block) for block in blocks if block)
 
 
 def _table(
@@ -145,19 +155,22 @@ def _table(
     target: str,
     standings: Sequence[Standing],
     cells: Callable[[Standing], tuple[str, str]],
-    *,
-    names: Mapping[Source, str] | None,
-    everyone: bool,
+    note: Callable[[Standing], str] = lambda _: "",
 ) -> list[str]:
     known = {str(one.package.source): one for one in standings}
     rows = {name: (format_locked(one.package), *cells(one)) for name, one in known.items()}
-
-    def holders(source: str) -> str:
-        told = [visible(holder.told(names or {})) for holder in known[source].holders] if names else []
-        return f"by {first_names(told, len(told) if everyone else _SHOWN_HOLDERS)}" if told else ""
-
     header = ("LOCKED", target, "STEP" if target else "")
-    return [title, *format_table(header, rows, holders)]
+    return [title, *format_table(header, rows, lambda source: note(known[source]))] if rows else []
+
+
+def _definitions(standing: Standing) -> str:
+    """Say how many definitions of each class the upgrade changes, and what is not compared."""
+    compared = standing.definitions
+    if compared is None:
+        return ""
+    counts = format_counts(count_by_risk(compared.findings))
+    told = [*([counts] if counts else []), *format_not_compared(compared, ())]
+    return f"definitions: {'; '.join(told) or 'no change'}"
 
 
 def _names(standings: Iterable[Standing]) -> dict[Source, str]:
@@ -208,6 +221,7 @@ def _document(standing: Standing) -> dict[str, Any]:
             {"source": str(holder.source) if holder.source else None, "accepts": holder.accepts}
             for holder in standing.holders
         ],
+        **(classes_document(standing.definitions) if standing.definitions is not None else {}),
     }
 
 

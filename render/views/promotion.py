@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from render.definitions.model import Comparison
 from render.lean import dataclass
 from render.lock.changes import find_changes
 from render.lock.diff import step_of
@@ -10,6 +11,7 @@ from render.lock.fleets import wanted_of
 from render.lock.model import Lock, LockedPackage
 from render.references import Source
 from render.texts import visible
+from render.views.definitions.lines import classes_document, format_class_lines
 from render.views.labels import format_locked, format_step, step_document
 from render.views.report import format_report
 from render.views.report_document import report_document
@@ -34,10 +36,15 @@ class Promoted:
     # Whether a copy of the origin's lock would be the same, byte for byte.
     is_copy: bool
     changes: bool
+    # What it does to definitions; None if that is not compared.
+    definitions: Comparison | None = None
 
 
-def format_promoted(one: Promoted, *, several: bool) -> str:
-    """Write one line for each package that a promotion changes, and for each that it does not concern."""
+def format_promoted(one: Promoted, command: str = "", *, several: bool) -> str:
+    """Write one line for each package that a promotion changes, and for each that it does not concern.
+
+    Those for definitions name the command that shows more.
+    """
     changes = find_changes(one.before, one.after)
     lines = [
         f"Promoted {_versions(old, new)} ({_step(old, new)}{_from(new, one)})" for old, new in changes.updated
@@ -50,7 +57,8 @@ def format_promoted(one: Promoted, *, several: bool) -> str:
     ).splitlines()
     head = [f"{one.folder}:"] if several else []
     rest = [line for line in report if not line.startswith(_TOLD) and line not in head]
-    return "".join(f"{line}\n" for line in [*head, *lines, *rest])
+    text = "".join(f"{line}\n" for line in [*head, *lines, *rest])
+    return text + format_class_lines(one.definitions or Comparison(), command)
 
 
 def promotion_document(one: Promoted) -> dict[str, Any]:
@@ -58,6 +66,7 @@ def promotion_document(one: Promoted) -> dict[str, Any]:
     promoted = one.after.promoted
     return {
         **report_document(one.folder, one.before, one.after, rewritten=one.changes),
+        **(classes_document(one.definitions) if one.definitions is not None else {}),
         "origin": one.origin,
         "promoted": [
             {

@@ -131,7 +131,10 @@ class DefinitionOptions:
 
     def compare(self, pair: LockPair | None, output: Output) -> "Compared":
         """Compare the definitions of two locks; a cluster's Lock has no digests to compare by."""
-        if pair is None or not self.wanted:
+        if not self.wanted:
+            return Compared(self)
+        if pair is None:
+            output.say("note: definitions are not compared: a cluster's Lock has no digests")
             return Compared(self)
         places = ContentPlaces(pair.folders, self.layouts, self.offline)
         operator = operator_settings()

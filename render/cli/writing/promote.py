@@ -1,6 +1,6 @@
 """xplock promote: the versions and digests of one folder, locked in others."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,13 +28,14 @@ from render.cli.options import (
 )
 from render.cli.output import Output
 from render.cli.writing.lock_results import committed_documents, write_commits
-from render.commands import as_path, shell
+from render.commands import as_path, shell, xplock
 from render.errors import Differs
 
 if TYPE_CHECKING:
     from render.app.lock_outcomes import LockRun
     from render.app.promoting.promote import Promoter
     from render.app.promoting.targets import PromotionOptions
+    from render.definitions.model import Comparison
     from render.views.commits.committed import Committed
     from render.views.promotion import Promoted
 
@@ -102,6 +103,7 @@ def promote(
     output: Output = context.obj
     how_to_commit = CommitOptions(**how)
     _check_usage(how_to_commit, commits=commits, check=check, dry_run=dry_run)
+    from render.app.definitions import compare_outcomes
     from render.app.lock import lock_folders
     from render.app.promoting.targets import PromotionOptions
 
@@ -113,11 +115,19 @@ def promote(
     made: Sequence[Committed] = ()
     if not (check or dry_run):
         made = _write(context, job, done, how_to_commit if commits else None, operator)
-    shown = _promoted(job, done)
+    is_read = not check and (output.verbosity >= 0 or form == "json")
+    compared = compare_outcomes(done.outcomes, job.resolver, output) if is_read else {}
+    shown = _promoted(job, done, compared)
     if form == "json":
         output.result_json(_documents(done, shown, made, commits=commits))
     else:
-        _write_text(shown, output, several=len(done.folders) > 1, to_stderr=how_to_commit.branch is not None)
+        _write_text(
+            shown,
+            output,
+            several=len(done.folders) > 1,
+            to_stderr=how_to_commit.branch is not None,
+            is_written=not (dry_run or commits),
+        )
         write_commits(made, output, to_branch=how_to_commit.branch is not None)
     if dry_run and form != "json":
         output.say("nothing was written")
@@ -174,7 +184,7 @@ def _write(
     return committer.commit(write_promotion(job, done, committer), dry_run=False)
 
 
-def _promoted(job: "Promoter", done: "LockRun") -> "list[Promoted]":
+def _promoted(job: "Promoter", done: "LockRun", compared: "Mapping[Path, Comparison]") -> "list[Promoted]":
     from render.views.promotion import Promoted
 
     return [
@@ -187,15 +197,24 @@ def _promoted(job: "Promoter", done: "LockRun") -> "list[Promoted]":
             sorted(job.files[one.folder]),
             is_copy=one.text == job.origin.text,
             changes=one.changes,
+            definitions=compared.get(one.folder),
         )
         for one in done.outcomes
     ]
 
 
-def _write_text(shown: "Sequence[Promoted]", output: Output, *, several: bool, to_stderr: bool) -> None:
+def _write_text(
+    shown: "Sequence[Promoted]", output: Output, *, several: bool, to_stderr: bool, is_written: bool
+) -> None:
     from render.views.promotion import format_promoted
 
-    text = "".join(format_promoted(one, several=several) for one in shown)
+    # With the last commit, since the file has the new lock.
+    text = "".join(
+        format_promoted(
+            one, xplock("diff", folder=one.folder, option="-C") if is_written else "", several=several
+        )
+        for one in shown
+    )
     if to_stderr:
         for line in text.splitlines():
             output.say(line)

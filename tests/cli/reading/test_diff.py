@@ -103,6 +103,20 @@ def test_the_lock_of_a_cluster_is_read_from_stdin(
     assert f"{HOME}/base v1.0.0 -> v1.1.0" in capsys.readouterr().out
 
 
+def test_a_cluster_is_compared_without_definitions_which_is_said(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    live = next(yaml.safe_load_all(text_of(project)))
+    said = []
+    for more in ([], ["--no-definitions"], ["-o", "json"]):
+        feed(monkeypatch, live)
+        run(["diff", "-", *more])
+        said.append(capsys.readouterr().err)
+
+    note = "note: definitions are not compared: a cluster's Lock has no digests\n"
+    assert said == [note, "", note]
+
+
 @pytest.mark.parametrize(
     "arguments", [[], ["shop"], ["-C", "shop"], ["HEAD", "-C", "shop"], [f"shop/{LOCK_FILE}"]], ids=" ".join
 )

@@ -193,7 +193,7 @@ def test_of_several_failures_the_first_in_order_is_raised() -> None:
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     run(["outdated", "--help"])
 
-    assert "Example: xplock outdated platform/ --exit-code" in capsys.readouterr().out
+    assert "Examples: xplock outdated platform/ --exit-code; xplock outdated" in capsys.readouterr().out
 
 
 def test_layouts_and_families_of_the_settings_count(

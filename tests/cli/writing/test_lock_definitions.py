@@ -83,6 +83,70 @@ def test_a_pull_request_has_a_table_for_each_class(capsys: pytest.CaptureFixture
     assert "| field-gone | `.spec.name` in `things.example.org` | `things v1.0.0 -> v2.0.0` |" in text
 
 
+def test_upgrade_is_told_as_lock_is(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    World(project.parent).project("shop", "things")
+
+    assert run(["upgrade", "--dry-run"]) == 0
+
+    assert capsys.readouterr().out.splitlines()[-2:] == LINES
+
+
+def test_add_tells_what_the_new_lock_does_to_definitions(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    World(project.parent).publish("tool v1.0.0")
+    wanted = "xpkg.example.org/acme/tool@v1.0.0"
+
+    run(["add", wanted, "--dry-run"])
+    dry = capsys.readouterr().out.splitlines()
+    run(["add", wanted, "--dry-run", "-o", "json"])
+    document = json.loads(capsys.readouterr().out)
+    run(["add", wanted])
+    written = capsys.readouterr().out.splitlines()
+
+    assert dry[-2:] == LINES
+    assert document["lock"]["definitionClasses"] == {"blocked": 1, "lost": 1, "writers": 0, "note": 0}
+    assert written[-3:] == [*LINES, "         see each: xplock diff"]
+
+
+def test_remove_tells_what_the_new_lock_does_to_definitions(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World(project.parent)
+    world.publish("tool v1.0.0")
+    world.project("shop", "things:v1.0.0")
+    assert run(["-q", "add", "xpkg.example.org/acme/tool@v1.0.0"]) == 0
+    world.project("shop", "things:v2.0.0")
+
+    assert run(["remove", "tool"]) == 0
+
+    assert capsys.readouterr().out.splitlines()[-3:] == [*LINES, "         see each: xplock diff"]
+
+
+def test_promote_tells_what_the_new_lock_does_to_definitions(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project.parent)
+    world = World(project.parent)
+    world.project("shop", "things")
+    world.project("staging", "things:v2.0.0")
+    assert run(["-q", "lock", "staging"]) == 0
+
+    run(["promote", "staging", "shop", "--check"])
+    checked = capsys.readouterr().out
+    run(["promote", "staging", "shop", "--dry-run"])
+    dry = capsys.readouterr().out.splitlines()
+    run(["promote", "staging", "shop", "--dry-run", "-o", "json"])
+    [document] = json.loads(capsys.readouterr().out)
+    assert run(["promote", "staging", "shop"]) == 0
+    written = capsys.readouterr().out.splitlines()
+
+    assert "Blocked" not in checked
+    assert dry[-2:] == LINES
+    assert document["definitionClasses"] == {"blocked": 1, "lost": 1, "writers": 0, "note": 0}
+    assert written[-3:] == [*LINES, "         see each: xplock diff -C shop"]
+
+
 def test_content_that_is_gone_is_said(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["-q", "lock"]) == 0
     (project.parent / "cache").rename(project.parent / "away")
