@@ -258,9 +258,9 @@ def _signed(name: str) -> Scene:
     return lambda examples, folder, _: sign_example(examples, folder, name)
 
 
-def _upgrade(_: str) -> Scene:
-    """A repository in which ten providers are about to be upgraded."""
-    return lambda _, folder, machine: upgrade_ten(folder, machine)
+def _upgrade(state: str) -> Scene:
+    """A repository in which ten providers are about to be upgraded; `open`: any version of them will do."""
+    return lambda _, folder, machine: upgrade_ten(folder, machine, is_open=state == "open")
 
 
 def _argocd(_: str) -> Scene:

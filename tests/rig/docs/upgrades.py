@@ -23,8 +23,11 @@ _KINDS = {
 _OLD, _NEW = "v1.23.0", "v2.0.0"
 
 
-def upgrade_ten(folder: Path, machine: Machine) -> Path:
-    """Return a repository whose last commit has locked the old versions, and that asks for the new ones."""
+def upgrade_ten(folder: Path, machine: Machine, *, is_open: bool = False) -> Path:
+    """Return a repository whose last commit has locked the old versions, and that asks for the new ones.
+
+    An open one asks for any version since, and its lock has the old ones still.
+    """
     world = World(folder)
     for service, kinds in _KINDS.items():
         for version, is_new in ((_OLD, False), (_NEW, True)):
@@ -36,7 +39,10 @@ def upgrade_ten(folder: Path, machine: Machine) -> Path:
     machine.run("xplock", "lock", project)
     machine.run("git", "-C", project, "add", ".")
     machine.run("git", "-C", project, "commit", "--quiet", "--message", "Ten providers")
-    return world.project("platform", *(f"{name}:{_NEW}" for name in names))
+    project = world.project("platform", *(name if is_open else f"{name}:{_NEW}" for name in names))
+    if is_open:
+        machine.run("xplock", "lock", project)
+    return project
 
 
 def _crd(service: str, plural: str, *, is_new: bool) -> list[dict[str, Any]]:
