@@ -47,7 +47,8 @@ def test_offline_only_versions_that_were_fetched_are_chosen(served: Served, tmp_
     assert "v1.1.0" in outdated.stdout
     assert (offline.code, online.code, locked(other.folder)) == (0, 0, {"net": "v1.1.0"})
     assert "Updated" in online.stdout
-    assert "v1.0.0 -> v1.1.0" in online.stdout
+    # The name of the server may leave no place for the versions in its line.
+    assert "v1.0.0 -> v1.1.0" in " ".join(online.stdout.split())
 
 
 def test_online_a_list_of_tags_is_never_taken_from_the_cache(served: Served) -> None:
