@@ -15,13 +15,16 @@ _IS_RECORDED = bool(os.environ.get("XPLOCK_E2E_RECORD"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
-    """Tell at the end what tests have measured, wherever they ran; record the versions if that is asked for."""
+    """Tell at the end what tests have measured, wherever they ran; record the files that passed if that is asked for."""
     passed = terminalreporter.stats.get("passed", [])
     for report in passed:
         for name, value in report.user_properties:
             terminalreporter.write_line(f"{name}: {value}")
-    if exitstatus == 0 and _IS_RECORDED:
-        record(this_run(report.fspath for report in passed))
+    if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and _IS_RECORDED:
+        wrong = {
+            report.fspath for kind in ("failed", "error") for report in terminalreporter.stats.get(kind, [])
+        }
+        record(this_run(report.fspath for report in passed if report.fspath not in wrong))
 
 
 @pytest.fixture(scope="session", autouse=True)
