@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from render.cli.fast import HELP_OPTIONS
 from render.errors import RenderError
 from render.texts import redact, visible
 
@@ -63,6 +64,8 @@ def _parse(command: click.Command, arguments: list[str]) -> tuple[dict[str, Any]
     """Return the texts of options, and the other arguments; no text is converted, and no error is raised."""
     context = click.Context(
         command,
+        # A command keeps the help option of its first context.
+        help_option_names=[*HELP_OPTIONS],
         resilient_parsing=True,
         ignore_unknown_options=True,
         allow_interspersed_args=not isinstance(command, click.Group),

@@ -12,7 +12,7 @@ from render.lean import TypeAlias
 
 FastCall: TypeAlias = Callable[[Output], int]
 
-_HELP = {"-h", "--help"}
+HELP_OPTIONS = ("-h", "--help")
 
 
 def find_fast_call(arguments: Sequence[str]) -> FastCall | None:
@@ -29,7 +29,7 @@ def find_fast_call(arguments: Sequence[str]) -> FastCall | None:
 
 def is_plugin_call(arguments: Sequence[str]) -> bool:
     """Return whether Argo CD runs the plugin; help with it is for people."""
-    return arguments[:1] == ["plugin"] and not _HELP & {*arguments[1:]} and bool(arguments[1:])
+    return arguments[:1] == ["plugin"] and not {*HELP_OPTIONS} & {*arguments[1:]} and bool(arguments[1:])
 
 
 # Each call imports what it needs, and no more.

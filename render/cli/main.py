@@ -9,6 +9,7 @@ import click
 
 from render import __version__
 from render.cli.everywhere import accept_everywhere, everywhere, prefer_form
+from render.cli.fast import HELP_OPTIONS
 from render.cli.options import OUTPUT_FORMS
 from render.cli.output import Output
 from render.errors import InvalidInput, RenderError
@@ -109,7 +110,7 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     lazy=_COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": [*HELP_OPTIONS], "max_content_width": 100},
     epilog="Example: xplock lock && xplock tree",
 )
 @click.option(

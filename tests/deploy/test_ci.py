@@ -14,6 +14,7 @@ from rig.deploy.kustomize import DEPLOY, parsed, read_one
 from rig.git.repositories import git, new_repository, save
 from rig.registry.docker import RunningRegistry, docker_registry
 
+from render.cli.fast import HELP_OPTIONS
 from render.cli.main import xplock
 from render.cli.run import run
 from render.system.files import LOCK_FILE
@@ -203,7 +204,8 @@ def test_every_command_that_is_deployed_exists(tmp_path: Path, monkeypatch: pyte
     for program, name, *arguments in commands():
         command = xplock.get_command(click.Context(xplock), name)
         assert command
-        command.make_context(name, arguments)
+        # A command keeps the help option of its first context.
+        command.make_context(name, arguments, help_option_names=[*HELP_OPTIONS])
         called.append((program, name))
 
     assert called == [("xplock", "lock"), *[("xplock", CHECK), ("xplock", LOCK), ("xplock", VERIFY)] * 2]

@@ -20,6 +20,7 @@ from rig.docs.pages import (
     read_blocks,
 )
 
+from render.cli.fast import HELP_OPTIONS
 from render.cli.main import xplock
 
 BLOCKS = [block for page in PAGES for block in read_blocks(page)]
@@ -82,7 +83,7 @@ def test_every_call_in_the_text_has_a_command_and_options_that_exist(page: str, 
     # A parser raises for an option that its command does not have.
     while True:
         # A command keeps the help option of its first context.
-        context = click.Context(command, help_option_names=["-h", "--help"])
+        context = click.Context(command, help_option_names=[*HELP_OPTIONS])
         _, words, _ = command.make_parser(context).parse_args(words)
         if not isinstance(command, click.Group) or not words:
             break
