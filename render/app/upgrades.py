@@ -27,7 +27,7 @@ _SHOWN = 20
 
 
 class UnknownUpgrade(RenderError):
-    """Packages that changed cannot be compared without network, so that nobody knows whether an upgrade is safe."""
+    """Packages that changed cannot be compared without network, so their upgrade may be unsafe."""
 
     def __init__(self, unknown: dict[str, Comparison], revision: str) -> None:
         lines = [line for one in unknown.values() for line in format_not_compared(one, ())]

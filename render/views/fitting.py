@@ -30,7 +30,7 @@ def _endings(words: Sequence[str]) -> Iterator[str]:
 
 
 def short_digests(text: str) -> str:
-    """Return text in which every digest is told by its beginning."""
+    """Return a text with only the beginning of each digest."""
     return re.sub(r"sha256:[0-9a-f]{64}", lambda digest: f"{digest[0][:19]}…", text)
 
 

@@ -50,7 +50,7 @@ class Standing:
     wanted: Version | None
     latest: Version | None
     holders: tuple[Holder, ...] = ()
-    # What the upgrade that is available does to definitions; None without one, or if nobody asks.
+    # What the upgrade that is available does to definitions; None without an upgrade, or without --definitions.
     definitions: Comparison | None = None
 
     @property

@@ -26,7 +26,7 @@ def note_moved_below(folder: Path, before: Lock, after: Lock, limits: Limits) ->
 
 
 def note_incomplete(known: LockedTags) -> list[str]:
-    """Name the sources of which only locked and cached versions were considered."""
+    """Name the sources whose registries were not asked: only locked and cached versions were considered."""
     names = sorted(map(str, known.incomplete))
     return [
         f"offline: of {first_names(names, _SHOWN)} only versions in the lock and in the cache were considered; "

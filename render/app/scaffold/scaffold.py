@@ -113,7 +113,7 @@ def scaffold_fleet(
 
 
 class UnevenFolders(InvalidInput):
-    """Project folders of which some are deeper than others: no pattern names them all and nothing else."""
+    """Project folders at different depths: one pattern cannot name all of them and nothing else."""
 
     def __init__(self, folder: Path, below: Sequence[Path]) -> None:
         least = min(below, key=lambda path: (len(path.parts), path))

@@ -18,7 +18,7 @@ _ROW_GAP = 34
 # How far a line between two packages is from them, and from the next line.
 _WAY_GAP, _LINE_GAP = 18, 12
 _SWEEPS = 8
-# Lines of larger pictures go straight to their package, behind others; nobody follows so many.
+# In larger pictures, where there are too many lines to follow, each goes straight to its package, behind others.
 _MOST_WAYS = 10_000
 
 
