@@ -51,8 +51,9 @@ class PackageContent:
 
     def prepare(self, packages: Sequence[tuple[Source, Digest]], parallel: int) -> None:
         """Ask for the facts about some packages at once, so that a comparison does not wait for one after another."""
+        new = [one for one in packages if one not in self._known]
         with ThreadPoolExecutor(parallel, thread_name_prefix="xplock-definitions") as pool:
-            self._known.update(zip(packages, pool.map(lambda one: self._try(*one), packages), strict=True))
+            self._known.update(zip(new, pool.map(lambda one: self._try(*one), new), strict=True))
 
     def facts(self, source: Source, digest: Digest) -> Definitions:
         """Return the facts about the definitions of a package."""
@@ -124,14 +125,20 @@ def compare_with_content(
 
     `read_own` reads the Compositions that the folder of the new lock has beside its packages.
     """
-    bringers = pair_bringers(old, new)
-    asked = {(one.source, one.digest): None for one in (*bringers.old, *bringers.new) if not one.is_empty}
+    asked = _packages_to_read(old, new)
     if not asked:
         return Comparison()
     content = PackageContent(open_catalogs())
     with reporter.busy(f"comparing the definitions of {counted(len(asked), 'package')}"):
-        content.prepare(list(asked), limits.parallel)
+        content.prepare(asked, limits.parallel)
         return compare_definitions(old, new, content, live, own=read_own(), limits=limits)
+
+
+def _packages_to_read(old: Lock, new: Lock) -> list[tuple[Source, Digest]]:
+    """Return the packages whose definitions the digests of two locks do not settle."""
+    bringers = pair_bringers(old, new)
+    asked = ((one.source, one.digest) for one in (*bringers.old, *bringers.new) if not one.is_empty)
+    return list(dict.fromkeys(asked))
 
 
 def compare_outcomes(
@@ -170,9 +177,7 @@ def compare_upgrades(
 
     def compare(new: LockedPackage) -> Comparison:
         after = replace(lock, packages={**lock.packages, new.source: new})
-        bringers = pair_bringers(lock, after)
-        asked = {(one.source, one.digest): None for one in (*bringers.old, *bringers.new) if not one.is_empty}
-        content.prepare(list(asked), limits.parallel)
+        content.prepare(_packages_to_read(lock, after), limits.parallel)
         return compare_definitions(lock, after, content, limits=limits)
 
     with reporter.busy(f"comparing the definitions of {counted(len(upgrades), 'upgrade')}"):
